@@ -15,7 +15,7 @@ from tablemend.detector.query import is_sorted
 from tablemend.errors import TablemendError
 from tablemend.records import Example
 from tablemend.runs import read_jsonl, write_jsonl
-from tablemend.tasks.chats import Chat
+from tablemend.tasks.sources import Chat
 from tablemend.tasks.tablehallu import small_world
 from tablemend.tasks.tablehallu.engine import examples
 from tablemend.tasks.tablehallu.prompts import target

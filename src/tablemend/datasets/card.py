@@ -48,15 +48,7 @@ def write_card(
     files: Mapping[str, str],
     record: type,
 ) -> str:
-    """A card.
-
-    Args:
-        parts: its paragraphs and tables; empty ones are left out.
-        categories: tasks as the Hub names them.
-        tags: likewise.
-        files: the file of each split.
-        record: the dataclass of an example.
-    """
+    """A card of the parts that are not empty; ``record`` is the dataclass of an example."""
     head = {
         "task_categories": list(categories),
         "tags": list(tags),
@@ -174,9 +166,7 @@ def distributions_of(example: Example) -> dict[str, int]:
 def draw_statistics(out: Path, counts: Mapping[str, int]) -> None:
     """Draw the picture into the folder of a data set, unless it is there or matplotlib is not.
 
-    Args:
-        out: the folder.
-        counts: sums over the examples, with :func:`distributions_of`.
+    The counts are sums over the examples, with :func:`distributions_of`.
     """
     found: dict[str, Counter[str]] = {}
     for key, count in counts.items():

@@ -327,9 +327,6 @@ def assign(gain: NDArray[np.float64]) -> list[tuple[int, int]]:
     Shortest augmenting paths (Crouse 2016, On implementing 2D rectangular assignment algorithms),
     with the order in which ties fall of ``scipy.optimize.linear_sum_assignment``, which would be
     half of what an installation takes.
-
-    Args:
-        gain: finite numbers, rows by columns.
     """
     import numpy as np  # only contested keys pay for it
 

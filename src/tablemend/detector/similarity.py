@@ -277,8 +277,6 @@ class EmbeddingSimilarity:
     Texts are de-duplicated and encoded in batches, once a call. Vectors are kept, as the same gold
     cells come back answer after answer.
 
-    Args:
-        model: a sentence-transformers name or folder.
 
     Raises:
         TablemendError: the package is missing, or the model cannot be loaded.

@@ -25,7 +25,7 @@ from tablemend.recipe.experiment import DpoCommand, DpoExperiment, Experiment, P
 from tablemend.records import Answer, Example, FinishReason
 from tablemend.runs import Run
 from tablemend.tables.table import Table
-from tablemend.tasks.chats import Chat
+from tablemend.tasks.sources import Chat
 from tablemend.tasks.tablehallu import prompts, small_world
 from tablemend.tasks.tablehallu.injected_errors import INJECTED_ERRORS
 from tablemend.tasks.task import Submission

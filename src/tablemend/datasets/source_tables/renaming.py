@@ -59,13 +59,7 @@ def names_in(texts: Iterable[str]) -> list[str]:
 
 
 class Renaming:
-    """One table's exchange: a word is replaced by the same other word wherever it stands.
-
-    Args:
-        vocabulary: as :func:`read_words` reads it.
-        words: of other tables' names.
-        rng: what draws.
-    """
+    """One table's exchange: a word is replaced by the same other word wherever it stands."""
 
     def __init__(self, vocabulary: Vocabulary, words: Sequence[str], rng: Random) -> None:
         self._vocabulary, self._words, self._rng = vocabulary, words, rng
@@ -130,11 +124,8 @@ class Vocabulary(NamedTuple):
 
 
 def read_vocabulary(folder: str, setting: str) -> Vocabulary:
-    """The vocabulary of the model in a folder.
+    """The vocabulary of the model in a folder, which a setting names.
 
-    Args:
-        folder: of the model.
-        setting: that names it.
 
     Raises:
         TablemendError: there is no ``tokenizer.json``, it cannot be read, or it has no words.

@@ -127,11 +127,7 @@ def open_source(
 class FileSource:
     """Files with tables, and JSONL files with one table a line.
 
-    Args:
-        root: what places are named from.
-        files: in their order.
-        name: of the source.
-        readers: of files with one table each, by ending; others are read as a verifier's.
+    ``readers`` read files with one table each, by ending; others are read as a verifier's.
     """
 
     def __init__(
@@ -197,12 +193,7 @@ class FileSource:
 
 
 class DatasetSource:
-    """A data set of the ``datasets`` library, one table a row.
-
-    Args:
-        name: on the Hub.
-        options: its split, configuration and revision.
-    """
+    """A data set of the ``datasets`` library, one table a row."""
 
     def __init__(self, name: str, options: HubOptions) -> None:
         try:
@@ -251,13 +242,8 @@ def pool_place(number: int) -> Place:
 
 
 def real_table(table: Table, title: str, name: str, where: str) -> SourceTable:
-    """A real table with what its title and header say of it.
+    """A real table with what its title and header say of it; its topic is its title or the source.
 
-    Args:
-        table: as read.
-        title: of the table; may be empty.
-        name: of the source, the topic of a table without a title.
-        where: its place.
 
     Raises:
         TableError: text that no file can hold.

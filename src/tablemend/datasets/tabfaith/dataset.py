@@ -27,7 +27,7 @@ _MEANS = {"cells": "cells", "facts": "facts", "errors": "errors"}
 
 
 def make_dataset(settings: TabFaith, progress: Callable[[int], object]) -> dict[str, Any]:
-    """Make a set: :func:`~tablemend.datasets.build.make_by_number`.
+    """Make a set: :func:`~tablemend.datasets.build.build_resumable`.
 
     Args:
         settings: what to make and where.
@@ -36,7 +36,7 @@ def make_dataset(settings: TabFaith, progress: Callable[[int], object]) -> dict[
     Raises:
         TablemendError: as above.
     """
-    return build.make_by_number(
+    return build.build_resumable(
         Path(settings.out),
         {"engine_version": ENGINE, **settings.model_dump(mode="json", exclude=FREE)},
         settings.sizes.total,
@@ -47,17 +47,17 @@ def make_dataset(settings: TabFaith, progress: Callable[[int], object]) -> dict[
     )
 
 
-def _open_sources(settings: TabFaith) -> build.Opened:
+def _open_sources(settings: TabFaith) -> build.OpenedSource:
     """The tables of each domain, why others were left out, and a hash of those of users."""
     opened: Opened = {}
-    skipped: list[build.Skipped] = []
+    skipped: list[build.SkippedTable] = []
     hashes: list[str] = []
     for domain in DOMAINS:
         tables, left_out = open_tables(settings, domain)
         opened[domain] = tables
         skipped += left_out
         hashes += (tables[number].table.content_hash() for number in range(tables.count or 0))
-    found = build.Opened(opened, hashes, skipped)
+    found = build.OpenedSource(opened, hashes, skipped)
     if all(opened[domain].count for domain in DOMAINS if settings.sizes.of(domain)):
         build.refuse_empty_splits("sources", found, settings.shares)
     return found

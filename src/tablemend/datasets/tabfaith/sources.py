@@ -11,7 +11,7 @@ from random import Random
 from typing import NamedTuple
 
 from tablemend.config import HUB
-from tablemend.datasets.build import Skipped, ranked
+from tablemend.datasets.build import SkippedTable, ranked
 from tablemend.datasets.source_tables.sources import Place, Source, make_table, open_source
 from tablemend.datasets.splits import POOL
 from tablemend.datasets.tabfaith.domains import SYNTHETIC as GENERATORS
@@ -68,7 +68,7 @@ class Tables:
         return Found(table, f"{SYNTHETIC}-{self.domain}:{number}")
 
 
-def open_tables(settings: TabFaith, domain: Domain) -> tuple[Tables, list[Skipped]]:
+def open_tables(settings: TabFaith, domain: Domain) -> tuple[Tables, list[SkippedTable]]:
     """The tables of a domain, and why others were left out.
 
     Of a user's tables the first that something can be said of are taken, as many as the domain
@@ -78,7 +78,7 @@ def open_tables(settings: TabFaith, domain: Domain) -> tuple[Tables, list[Skippe
         TablemendError: nothing there can be read or summarised.
     """
     name, wanted = settings.sources.of(domain), settings.sizes.of(domain)
-    skipped: list[Skipped] = []
+    skipped: list[SkippedTable] = []
     found: dict[str, Found] = {}
     if name in (POOL, SYNTHETIC) or not wanted:
         return Tables((), domain, name, settings.seed), skipped
@@ -90,7 +90,7 @@ def open_tables(settings: TabFaith, domain: Domain) -> tuple[Tables, list[Skippe
                 raise TableError("the same table again")
             found[content] = Found(table, where)
         except TablemendError as error:
-            skipped.append(Skipped(f"{domain}: {where}", str(error)))
+            skipped.append(SkippedTable(f"{domain}: {where}", str(error)))
         if len(found) == wanted:
             break
     if not found:

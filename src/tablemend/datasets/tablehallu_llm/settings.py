@@ -16,7 +16,7 @@ from tablemend.config.load import ConfigError, kind_named, recipes_of
 from tablemend.config.nearest import nearest
 from tablemend.config.section import Count, OnOff
 from tablemend.datasets.splits import Shares
-from tablemend.tasks.tablehallu.settings import Grouped, Shape, Synthesis
+from tablemend.tasks.tablehallu.settings import ContextSettings, Shape, Synthesis
 
 Thinks = Annotated[Literal["on", "off"] | None, OnOff]
 ENGINES = ("program", "llm")
@@ -27,12 +27,12 @@ FREE = frozenset(
 """Settings that change no row, or that are noted in another form."""
 OF_ORDER = {
     "kernel-first": "verifier verifier_options verifier_thinking topics min_expansion".split(),
-    "query-last": [*Grouped.model_fields, "batch"],
+    "query-last": [*ContextSettings.model_fields, "batch"],
 }
 """Settings that one of the orders alone reads."""
 
 
-class LlmSynthesis(Grouped):
+class LlmSynthesis(ContextSettings):
     """A data set of adversarial examples, written and verified by language models."""
 
     kind: Literal["llm-synthesis"] = "llm-synthesis"
@@ -102,7 +102,7 @@ class LlmSynthesis(Grouped):
     @property
     def drawing(self) -> Synthesis:
         """What the program engine draws contexts by; n is fixed, so that none depends on it."""
-        names = "seed", "difficulty", "shape", "shares", *Grouped.model_fields
+        names = "seed", "difficulty", "shape", "shares", *ContextSettings.model_fields
         return Synthesis(n=1_000_000, **{name: getattr(self, name) for name in names})
 
     def conflicts(self) -> Iterator[tuple[str, str]]:

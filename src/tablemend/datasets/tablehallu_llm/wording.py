@@ -31,8 +31,8 @@ from tablemend.records import Call, Example
 from tablemend.runs import hash_text
 from tablemend.tables.table import Table
 from tablemend.tasks.tablehallu import engine
-from tablemend.tasks.tablehallu.compose import Context, Sentence, Stated, StatedRow
-from tablemend.tasks.tablehallu.engine import Drawn, Engine, find_tables
+from tablemend.tasks.tablehallu.compose import Context, Sentence, StatedRow, ValueSpan
+from tablemend.tasks.tablehallu.engine import DrawnContext, Engine, find_tables
 from tablemend.tasks.tablehallu.verification import verify
 from tablemend.values.sentences import Span, sentence_spans
 
@@ -105,7 +105,7 @@ class ContextMaker(RowMaker):
         noted = tuple(talk.rejections), tuple(talk.calls), counts if examples else {}
         return Row(number, tuple(examples), *noted)
 
-    async def _word(self, drawn: Drawn, talk: Talk) -> Context:
+    async def _word(self, drawn: DrawnContext, talk: Talk) -> Context:
         """The context in a model's words, asked for in an order without regard to groups.
 
         Raises:
@@ -135,7 +135,7 @@ class ContextMaker(RowMaker):
 
 
 def ask_of(
-    drawn: Drawn, context: Context, engine: str, calls: Iterable[Call] = ()
+    drawn: DrawnContext, context: Context, engine: str, calls: Iterable[Call] = ()
 ) -> list[Example]:
     """The examples of a draw, asked of its context in other words."""
     of_a_query, found = len(drawn.examples) // len(drawn.asked), list[Example]()
@@ -155,7 +155,7 @@ def ask_of(
     return found
 
 
-def passages_of(drawn: Drawn) -> list[Passage]:
+def passages_of(drawn: DrawnContext) -> list[Passage]:
     """What is to be said of all rows, cut as the program has cut it."""
     rows, columns = [*zip(drawn.keys, drawn.context.rows, strict=True)], dict[str, dict[str, str]]()
     stated = [{one[0]: one[1] for said in row.sentences for one in said.stated} for _, row in rows]
@@ -195,7 +195,7 @@ def read_passage(passage: Passage, text: str) -> tuple[Sentence, list[Problem]]:
         passage: what is to be said.
         text: what a model said.
     """
-    entity, taken, stated = next(iter(passage.cells.values())), list[Span](), list[Stated]()
+    entity, taken, stated = next(iter(passage.cells.values())), list[Span](), list[ValueSpan]()
     problems = list(check_prose(text))
     for cell in sorted({*passage.cells.values()}, key=lambda cell: (-len(cell), cell)):
         columns = [name for name, own in passage.cells.items() if own == cell]
@@ -207,7 +207,7 @@ def read_passage(passage: Passage, text: str) -> tuple[Sentence, list[Problem]]:
         elif cell == entity and found[0].start >= sentence_spans(text)[0].end:
             problems.append(Problem(NOT_NAMED, f"Name {entity!r} in the first sentence."))
         places = zip(columns, found, strict=False)  # a value may be said more often than meant
-        stated += [Stated(column, cell, *span) for column, span in places]
+        stated += [ValueSpan(column, cell, *span) for column, span in places]
         taken += found
     if passage.kind and words_of(passage.kind) not in words_of(text):
         problems.append(Problem(NO_KIND, f"Say {passage.kind!r} of {entity!r}."))
@@ -247,7 +247,7 @@ def _with_words(text: str, words: Iterable[tuple[tuple[int, int], str]]) -> str:
     return rest + text[position:]
 
 
-def _check_words(passage: Passage, text: str, stated: Sequence[Stated]) -> Iterator[Problem]:
+def _check_words(passage: Passage, text: str, stated: Sequence[ValueSpan]) -> Iterator[Problem]:
     """No value is said twice, and no blank column is named."""
     entity, *values = passage.cells.values()
     rest = _with_words(text, (((one.start, one.end), " | ") for one in stated))

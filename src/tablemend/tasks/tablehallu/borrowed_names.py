@@ -83,13 +83,8 @@ class Usable(NamedTuple):
         )
 
 
-class Donors:
-    """The other tables of a source, as givers of names.
-
-    Args:
-        settings: of the data set.
-        usable: those of a user; the pool has names without end.
-    """
+class NamePool:
+    """The other tables of a source, as givers of names; the pool of topics has names without end."""
 
     def __init__(self, settings: Synthesis, usable: Sequence[Usable]) -> None:
         self._settings = settings

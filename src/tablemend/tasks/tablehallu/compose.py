@@ -19,7 +19,7 @@ from typing import NamedTuple
 from tablemend.records import Fact, Mention
 
 
-class Stated(NamedTuple):
+class ValueSpan(NamedTuple):
     """A value inside a sentence: half-open character span, relative to the sentence."""
 
     column: str
@@ -38,7 +38,7 @@ class Sentence(NamedTuple):
     """
 
     text: str
-    stated: tuple[Stated, ...]
+    stated: tuple[ValueSpan, ...]
     theme: int = 0
 
 
@@ -75,14 +75,14 @@ def fill(pattern: str, values: Mapping[str, str]) -> Sentence:
         KeyError: a slot names a column that ``values`` lacks.
     """
     parts: list[str] = []
-    stated: list[Stated] = []
+    stated: list[ValueSpan] = []
     length = 0
     for literal, slot, _, _ in Formatter().parse(pattern):
         parts.append(literal)
         length += len(literal)
         if slot is not None:
             value = values[slot]
-            stated.append(Stated(slot, value, length, length + len(value)))
+            stated.append(ValueSpan(slot, value, length, length + len(value)))
             parts.append(value)
             length += len(value)
     return Sentence("".join(parts), tuple(stated))

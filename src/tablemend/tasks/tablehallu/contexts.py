@@ -20,9 +20,9 @@ from tablemend.datasets.source_tables.names import distinct_names
 from tablemend.records import SortOrder
 from tablemend.tables.table import Cell, Table
 from tablemend.tasks.tablehallu.compose import StatedRow
-from tablemend.tasks.tablehallu.groups import Bound, GroupMaker, Rejected
+from tablemend.tasks.tablehallu.groups import Bound, GroupMaker, RejectedDraw
 from tablemend.tasks.tablehallu.rows import ContextRow, Entities, RowMaker
-from tablemend.tasks.tablehallu.sentences import Speaker
+from tablemend.tasks.tablehallu.sentences import RowVerbaliser
 from tablemend.tasks.tablehallu.settings import Shape
 from tablemend.values.text import strip_accents
 
@@ -104,14 +104,14 @@ class Part:
         stated: those, and those of the conditions.
 
     Raises:
-        Rejected: with the reason.
+        RejectedDraw: with the reason.
     """
 
     def __init__(
         self,
         maker: RowMaker,
         group_maker: GroupMaker,
-        speaker: Speaker,
+        speaker: RowVerbaliser,
         sizes: Sizes,
         shape: Shape,
         weights: dict[str, float],
@@ -125,7 +125,7 @@ class Part:
         self.count = self._groups.count
         self._scope = [axis.column for axis in self._groups.axes]
         if invent and not maker.has_rows(sum(wanted)):
-            raise Rejected(TOO_FEW)
+            raise RejectedDraw(TOO_FEW)
         self._sorter = self._draw_sorter(sum(wanted), invent, rng)
         found = self._real_rows(wanted, rng)
         missing = sum(wanted) - sum(map(len, found))
@@ -133,7 +133,7 @@ class Part:
             if any(len(own) < min(n, shape.min_rows) for own, n in zip(found, wanted, strict=True)):
                 by = '" and "'.join(self.scope_names())
                 counts = ", ".join(str(len(own)) for own in found)
-                raise Rejected("too few rows in a group", f'by "{by}" they have {counts}')
+                raise RejectedDraw("too few rows in a group", f'by "{by}" they have {counts}')
             missing = 0
         self.columns = self._draw_columns(shape, found, missing, blanks, rng)
         outside = {*self._scope}.difference(self.columns)
@@ -153,13 +153,13 @@ class Part:
         orders = tuple(zip(*(row.orders for row in self.rows), strict=True))
         self.typed = replace(typed, table=table, orders=orders)
         if not all(self._sortable(n) or self._sorts_by_name(n) for n in range(self.count)):
-            raise Rejected("no sort column without ties")
+            raise RejectedDraw("no sort column without ties")
         for group in range(self.count):
             rows_of = [cells[row] for row in self._members(group)]
             if len(rows_of) > 1 and any(
                 all(row[c] is None for row in rows_of) for c in self.columns
             ):
-                raise Rejected("a column without a value in a group")
+                raise RejectedDraw("a column without a value in a group")
 
     def _draw_sorter(self, rows: int, invent: bool, rng: Random) -> int | None:
         """A column of which no group is to have a value twice; ``None``: names are sorted by."""
@@ -217,7 +217,7 @@ class Part:
         ]
         most = min(shape.max_columns, len(fit) + 1)
         if most < shape.min_columns or not {*typed.distinguishing} <= {*fit}:
-            raise Rejected("too few columns that can be stated")
+            raise RejectedDraw("too few columns that can be stated")
         width = max(rng.randint(shape.min_columns, most) for _ in range(2))
         wanted = {*typed.distinguishing} | ({self._sorter} if self._sorter is not None else set())
         for column in self._scope:
@@ -226,13 +226,13 @@ class Part:
         others = [index for index in fit if index not in wanted and index not in self._scope]
         missing = width - 1 - len(wanted)
         if missing < 0:
-            raise Rejected("too many columns that tell rows apart")
+            raise RejectedDraw("too many columns that tell rows apart")
         if missing > len(others):
             wanted.update(self._scope)
             missing = max(0, min(width - 1 - len(wanted), len(others)))
         wanted.update(rng.sample(others, missing))
         if len(wanted) + 1 < shape.min_columns:
-            raise Rejected("too few columns that can be stated")
+            raise RejectedDraw("too few columns that can be stated")
         return (typed.key, *sorted(wanted))
 
     def _fill(
@@ -264,7 +264,7 @@ class Part:
             limits = self._groups.limits(group)
             for _ in range(TRIES_A_ROW):
                 if name is None and (name := entities.draw()) is None:
-                    raise Rejected(TOO_FEW)
+                    raise RejectedDraw(TOO_FEW)
                 other = said_of.get(name)
                 like = [
                     row
@@ -280,7 +280,7 @@ class Part:
                 if entities.recurs:
                     name = None
             else:
-                raise Rejected("no value left for a made-up row")
+                raise RejectedDraw("no value left for a made-up row")
             known.add(maker.identity(made))
             said_of.setdefault(name, made)
             entities.use(name)
@@ -297,7 +297,7 @@ class Part:
         rows = self._groups.patterns(group, self.maker.rows)
         whole = [row for row in rows if all(row.cells[index] is not None for index in tellers)]
         if not whole:
-            raise Rejected("no row of a category that can be a pattern")
+            raise RejectedDraw("no row of a category that can be a pattern")
         return whole
 
     def _hidden(self, blanks: bool, rng: Random) -> set[tuple[int, int]]:
@@ -320,17 +320,17 @@ class Part:
             for other in own
         }
         if any(c in fixed for _, c in hidden):
-            raise Rejected("blank cell that tells rows apart")
+            raise RejectedDraw("blank cell that tells rows apart")
         if any(
             self._is_named(c, of[row.cells[key] or ""])
             for number, row in enumerate(self.rows)
             for c in self.stated
             if row.cells[c] is None or (number, c) in hidden
         ):
-            raise Rejected("a blank that another cell of its row names")
+            raise RejectedDraw("a blank that another cell of its row names")
         if not blanks:
             if any(row.cells[c] is None for row in self.rows for c in self.stated):
-                raise Rejected("a blank where one calculates")
+                raise RejectedDraw("a blank where one calculates")
             return hidden
         linked = ({one.total, *one.parts} for one in typed.formulas)
         derived = set[int]().union(*(some for some in linked if some <= {*self.stated}))
@@ -436,7 +436,7 @@ class Part:
             key=lambda row: (values[row] or 0.0, (cells[row][sort] or "").casefold()),
             reverse=order == "descending",
         )
-        bounds = self._group_maker.bounds(self._groups, group, typed, self.rows)
+        bounds = tuple(self._group_maker.bounds(self._groups, group, typed, self.rows))
         return Question(bounds, self.columns, tuple(rows), sort, order)
 
     def violated(self, group: int) -> list[str | None]:
@@ -472,12 +472,12 @@ def refuse_alike(parts: Sequence[Part]) -> None:
     """Refuse two tables whose entities have similar names, or both say what one is asked by.
 
     Raises:
-        Rejected: they have, or do.
+        RejectedDraw: they have, or do.
     """
     for one, other in permutations(parts, 2):
         stated = {other.typed.table.columns[c].casefold() for c in other.stated}
         if any(name.casefold() in stated for name in one.scope_names()):
-            raise Rejected("a condition that rows of two tables can meet")
+            raise RejectedDraw("a condition that rows of two tables can meet")
     names = [name for part in parts for name in sorted(part.names())]
     if len(parts) > 1 and len(distinct_names(names)) < len(names):
-        raise Rejected("names alike in two tables")
+        raise RejectedDraw("names alike in two tables")

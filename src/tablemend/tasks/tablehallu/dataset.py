@@ -11,10 +11,10 @@ from typing import Any
 
 from tablemend.config import SMALL_WORLD
 from tablemend.datasets.build import (
-    Opened,
+    OpenedSource,
     Record,
-    Skipped,
-    make_by_number,
+    SkippedTable,
+    build_resumable,
     refuse_empty_splits,
 )
 from tablemend.datasets.card import (
@@ -73,7 +73,7 @@ def make_dataset(
     reword: Callable[[list[Usable]], Maker] | None = None,
     identity: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Make a data set: :func:`~tablemend.datasets.build.make_by_number`.
+    """Make a data set: :func:`~tablemend.datasets.build.build_resumable`.
 
     With ``wording``, ``reword`` opens what makes its contexts, in this process alone, and
     ``identity`` has all that they depend on, the engine's version among it.
@@ -86,15 +86,15 @@ def make_dataset(
     if settings.rename is not None:
         read_words(settings.rename)  # before anything is written
 
-    def open_tables() -> Opened:
+    def open_tables() -> OpenedSource:
         if settings.source == SMALL_WORLD:
-            return Opened([], (), ())
+            return OpenedSource([], (), ())
         tables, skipped = find_tables(
             open_source(settings.source, settings, settings.seed), settings
         )
-        unfit = [Skipped(table.place.where, table.unfit) for table in tables if table.unfit]
+        unfit = [SkippedTable(table.place.where, table.unfit) for table in tables if table.unfit]
         hashes = [table.source_hash for table in tables if not table.unfit]
-        opened = Opened(tables, hashes, [*skipped, *unfit], len(unfit))
+        opened = OpenedSource(tables, hashes, [*skipped, *unfit], len(unfit))
         if settings.source != POOL:
             refuse_empty_splits(f"source={settings.source}", opened, settings.shares)
         return opened
@@ -104,7 +104,7 @@ def make_dataset(
             return map(RecordMaker(settings, usable, reword(usable)), numbers)
         return map_in_workers(RecordMaker, (settings, usable), numbers, settings.workers)
 
-    counts = make_by_number(
+    counts = build_resumable(
         Path(settings.out),
         noted,
         settings.n,
@@ -186,12 +186,7 @@ def sizes_of(example: Example) -> dict[str, int]:
 
 
 def examples_card(parts: Iterable[str], counts: Mapping[str, Any]) -> str:
-    """The card of a data set of examples, its head as the Hub reads it.
-
-    Args:
-        parts: its text.
-        counts: as in ``counts.json``.
-    """
+    """The card of a data set of examples, its head as the Hub reads it."""
     return write_card(
         parts,
         categories=("text-generation",),

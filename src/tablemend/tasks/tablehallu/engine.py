@@ -15,7 +15,7 @@ from random import Random
 from typing import NamedTuple, Protocol
 
 from tablemend.config import SMALL_WORLD
-from tablemend.datasets.build import Skipped
+from tablemend.datasets.build import SkippedTable
 from tablemend.datasets.source_tables.columns import Unusable, type_table
 from tablemend.datasets.source_tables.renaming import Renaming, read_words
 from tablemend.datasets.source_tables.sources import (
@@ -31,10 +31,10 @@ from tablemend.errors import TablemendError
 from tablemend.records import Example
 from tablemend.tables.table import Table
 from tablemend.tasks.tablehallu import small_world
-from tablemend.tasks.tablehallu.borrowed_names import Donors, Usable
+from tablemend.tasks.tablehallu.borrowed_names import NamePool, Usable
 from tablemend.tasks.tablehallu.compose import Context
 from tablemend.tasks.tablehallu.contexts import Part, Sizes, refuse_alike
-from tablemend.tasks.tablehallu.groups import NO_GROUPS, GroupMaker, Rejected
+from tablemend.tasks.tablehallu.groups import NO_GROUPS, GroupMaker, RejectedDraw
 from tablemend.tasks.tablehallu.labels import without_odd_labels
 from tablemend.tasks.tablehallu.query import (
     Subject,
@@ -45,7 +45,7 @@ from tablemend.tasks.tablehallu.query import (
     write_query,
 )
 from tablemend.tasks.tablehallu.rows import RowMaker
-from tablemend.tasks.tablehallu.sentences import Speaker, capital
+from tablemend.tasks.tablehallu.sentences import RowVerbaliser, capital
 from tablemend.tasks.tablehallu.settings import Difficulty, Shape, Synthesis
 from tablemend.tasks.tablehallu.verification import verify
 from tablemend.values.qwen_tokens import count_tokens
@@ -105,7 +105,7 @@ class OpenTable:
         repeated = (
             {row[typed.key] or "" for row in typed.table.rows} if typed.distinguishing else ()
         )
-        self.speaker = Speaker(typed, repeated)
+        self.speaker = RowVerbaliser(typed, repeated)
         self.subject = subject_of(typed, read.subject, self.speaker)
 
     @property
@@ -152,7 +152,7 @@ class SmallWorld:
         return []
 
 
-class Drawn(NamedTuple):
+class DrawnContext(NamedTuple):
     """A context, and what is asked of it.
 
     Attributes:
@@ -169,13 +169,7 @@ class Drawn(NamedTuple):
 
 
 class Engine:
-    """Examples cut from the tables of a source.
-
-    Args:
-        settings: what to make.
-        source: where the tables are.
-        usable: the tables found by :func:`find_tables`; those unfit give names alone.
-    """
+    """Examples cut from the tables of a source; those unfit give names alone."""
 
     def __init__(self, settings: Synthesis, source: Source, usable: list[Usable]) -> None:
         self._settings = settings
@@ -183,7 +177,7 @@ class Engine:
         self._source = source
         self._open = lru_cache(maxsize=OPEN_TABLES)(self._read)
         self._epoch = lru_cache(maxsize=2)(self._order)
-        self._donors = Donors(settings, usable)
+        self._donors = NamePool(settings, usable)
         self._vocabulary = read_words(settings.rename) if settings.rename else None
         self.rejected: Counter[str] = Counter()
         self.shortest = 0
@@ -194,7 +188,7 @@ class Engine:
         drawn = self.draw(number)
         return drawn.examples if drawn else []
 
-    def draw(self, number: int) -> Drawn | None:
+    def draw(self, number: int) -> DrawnContext | None:
         """Context ``number``; ``None`` where no valid one was drawn.
 
         A table that gives none in :data:`TRIES_A_TABLE` draws is replaced by another.
@@ -219,7 +213,7 @@ class Engine:
             for _ in range(TRIES_A_TABLE):
                 try:
                     drawn = self._draw(table, place, difficulty, few, rng)
-                except Rejected as reason:
+                except RejectedDraw as reason:
                     self.rejected[str(reason)] += 1
                     continue
                 # Never the case: who refuses after the draw prefers some groups to others.
@@ -264,7 +258,7 @@ class Engine:
 
     def _draw(
         self, table: OpenTable, at: Place, difficulty: Difficulty, few: bool, rng: Random
-    ) -> Drawn:
+    ) -> DrawnContext:
         settings = self._settings
         weights = settings.distractor_types.model_dump()
         beside, share = None, weights.pop("entity")
@@ -277,12 +271,12 @@ class Engine:
         most = settings.max_tokens
         if most is not None and (tokens := count_tokens(context.text)) > most:
             self.shortest = min(tokens, self.shortest or tokens)
-            raise Rejected(TOO_LONG)
+            raise RejectedDraw(TOO_LONG)
         # What is asked for is drawn last, so nothing in the context can say what it is.
         groups = [(n, group) for n, part in enumerate(parts) for group in range(part.count)]
         queries = min(len(groups), settings.queries_of(table.typed.source_hash))
         keys = [one.typed.columns[one.typed.key].name for one in parts for _ in one.rows]
-        drawn, counts = Drawn(context, keys, [], []), Counter[str]()
+        drawn, counts = DrawnContext(context, keys, [], []), Counter[str]()
         # Where one calculates, each group must allow it: a group with a zero would never be gold.
         order = rng.sample(groups, len(groups) if settings.arithmetic else queries)
         for number, (place, group) in enumerate(order):
@@ -370,7 +364,7 @@ class Engine:
         for _ in range(TRIES_A_TABLE):
             try:
                 self._parts([table], count, False, rng)
-            except Rejected as rejected:
+            except RejectedDraw as rejected:
                 reasons[str(rejected)] += 1
                 found[str(rejected)] = rejected.found
             else:
@@ -407,7 +401,7 @@ def _easiest(settings: Synthesis) -> Difficulty:
     return "easy" if settings.difficulty == "mixed" else settings.difficulty
 
 
-def find_tables(source: Source, settings: Synthesis) -> tuple[list[Usable], list[Skipped]]:
+def find_tables(source: Source, settings: Synthesis) -> tuple[list[Usable], list[SkippedTable]]:
     """Look at every table of a source once; the pool has no end and needs no look.
 
     A table that was there before is skipped.
@@ -416,18 +410,18 @@ def find_tables(source: Source, settings: Synthesis) -> tuple[list[Usable], list
         TablemendError: none is usable.
     """
     usable: dict[str, Usable] = {}
-    skipped: list[Skipped] = []
+    skipped: list[SkippedTable] = []
     if settings.source == POOL:
         return [], []
     for place in source.places():
         try:
             table = OpenTable(source.read(place), settings)
         except TablemendError as error:
-            skipped.append(Skipped(place.where, str(error)))
+            skipped.append(SkippedTable(place.where, str(error)))
             continue
         source_hash = table.typed.source_hash
         if source_hash in usable:
-            skipped.append(Skipped(place.where, "the same table as an earlier one"))
+            skipped.append(SkippedTable(place.where, "the same table as an earlier one"))
         else:
             usable[source_hash] = Usable.of(place, table.read, table.typed)
     tables = list(usable.values())
@@ -473,11 +467,8 @@ def _advice(settings: Synthesis, source: Source, tables: Sequence[Usable]) -> st
 
 
 def open_maker(settings: Synthesis, usable: list[Usable] | None = None) -> Maker:
-    """What makes the examples of the settings.
+    """What makes the examples of the settings; ``usable`` are tables that were looked for already.
 
-    Args:
-        settings: what to make.
-        usable: the tables, where they were looked for already.
 
     Raises:
         TablemendError: the source has no usable table.

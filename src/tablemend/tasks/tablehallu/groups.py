@@ -44,7 +44,7 @@ EVEN = (0.0, 0.0, 0.5, 1.0)
 left for made-up rows."""
 
 
-class Rejected(Exception):
+class RejectedDraw(Exception):
     """A draw that makes no valid example; the message is the reason, to be counted.
 
     Attributes:
@@ -147,12 +147,7 @@ class Groups:
 
 
 class GroupMaker:
-    """Draws groups of the rows of one table.
-
-    Args:
-        maker: of the rows.
-        invent: whether rows may be made up.
-    """
+    """Draws groups of the rows of one table; with ``invent`` rows may be made up."""
 
     def __init__(self, maker: RowMaker, invent: bool) -> None:
         self._maker, self._typed = maker, maker.typed
@@ -204,16 +199,11 @@ class GroupMaker:
         return self._labels[index].name.lower().split()[-1] in _NO_AMOUNTS
 
     def draw(self, count: int, rows: int, weights: Mapping[str, float], rng: Random) -> Groups:
-        """Groups at random.
+        """So many groups at random, of pairs of two columns one more, of so many rows at most.
 
-        Args:
-            count: of the groups; pairs of two columns may be one more.
-            rows: most in a group.
-            weights: of the types of distractors.
-            rng: what draws.
 
         Raises:
-            Rejected: no column gives so many.
+            RejectedDraw: no column gives so many.
         """
         open_types = {type: weights[type] for type in self.columns if weights[type]}
         if weights["both"] and sum(map(len, self.columns.values())) > 1:
@@ -224,7 +214,7 @@ class GroupMaker:
             if (axes := draw(type, count, rows, rng)) is not None:
                 return Groups(axes, type)
             del open_types[type]
-        raise Rejected(f"{NO_GROUPS} {count} groups of {rows} rows")
+        raise RejectedDraw(f"{NO_GROUPS} {count} groups of {rows} rows")
 
     def say_most(self, count: int, rows: int, rng: Random) -> str:
         """Which column gives most groups of so many rows, and how many: fewer than ``count``."""
@@ -258,14 +248,13 @@ class GroupMaker:
                 continue
             one = self._axis(first, side, rows * count // side, rng)
             other = self._axis(last, count // side, rows * side, rng)
-            if one and other and (other.edges or self._are_free(one, other)):
+            if not one or not other:
+                continue
+            groups = Groups((one, other), "both")  # most categories of one go with each of other
+            said = {*map(groups.of, self._maker.rows)} - {None}
+            if other.edges or 3 * len(said) >= 2 * groups.count:
                 return one, other
         return None
-
-    def _are_free(self, one: Axis, other: Axis) -> bool:
-        """Whether most categories of one column go with each of another."""
-        groups = Groups((one, other), "both")
-        return 3 * len({*map(groups.of, self._maker.rows)} - {None}) >= 2 * groups.count
 
     def _axis(self, index: int, parts: int, rows: int, rng: Random) -> Axis | None:
         if index not in self._maker.ranges:
@@ -303,24 +292,13 @@ class GroupMaker:
 
     def bounds(
         self, groups: Groups, group: int, typed: TypedTable, rows: Sequence[ContextRow]
-    ) -> tuple[Bound, ...]:
+    ) -> Iterator[Bound]:
         """The conditions that the rows of a group meet and no other row does.
 
         A range has ends as round as the gaps to the next values of the context allow; the query
         then states a bound and no cell. At the table's end it is open, but for numbers that say
         which one: "ranked 3 to 8".
-
-        Args:
-            groups: all of them.
-            group: the one that is asked for.
-            typed: the table of the context.
-            rows: its rows.
         """
-        return tuple(self._bounds(groups, group, typed, rows))
-
-    def _bounds(
-        self, groups: Groups, group: int, typed: TypedTable, rows: Sequence[ContextRow]
-    ) -> Iterator[Bound]:
         for axis, part in zip(groups.axes, groups.parts(group), strict=True):
             column = typed.columns[axis.column]
             if axis.values:
@@ -349,19 +327,16 @@ class GroupMaker:
                     ends.append(None)
                 else:
                     ends.append(_round_end(end, beyond, column.kind, whole))
-            yield _range_bound(axis.column, typed, *ends)
+            low_end, high_end = ends
+            texts = _write_end(low_end, column.kind), _write_end(high_end, column.kind)
+            condition = Condition(column.name, *texts)
+            yield Bound(axis.column, column.kind, condition, low_end, high_end)
 
 
-def _range_bound(column: int, typed: TypedTable, low: float | None, high: float | None) -> Bound:
-    kind = typed.columns[column].kind
-
-    def write(end: float | None) -> str | None:
-        if end is None:
-            return None
-        return date.fromordinal(int(end)).isoformat() if kind == "date" else f"{decimal_of(end):f}"
-
-    condition = Condition(typed.columns[column].name, write(low), write(high))
-    return Bound(column, kind, condition, low, high)
+def _write_end(end: float | None, kind: Kind) -> str | None:
+    if end is None:
+        return None
+    return date.fromordinal(int(end)).isoformat() if kind == "date" else f"{decimal_of(end):f}"
 
 
 def _round_end(value: float, beyond: float, kind: Kind, is_whole: bool) -> float:

@@ -233,21 +233,16 @@ def _written_out(name: str, is_number: bool, taken: frozenset[str]) -> str:
     if is_number and is_clear and (whole := WORDS["counts"].get(folded)) and whole not in taken:
         return str(whole)
     words = [WORDS["short"].get(word.lower(), word) for word in name.split()]
-    said = _spoken(" ".join(words).rstrip("."))
+    header = " ".join(words).rstrip(".")
+    said = spoken(header)
+    if said == header and not header.islower():  # its common words in small letters
+        said = " ".join(w.lower() if w.lower() in _COMMON else w for w in said.split())
     tally = _TALLY.fullmatch(said) if is_number else None
     if tally and is_plural_label(tally[1]) and tally[1].split()[0] not in JOINING:
         said = said if tally[1] in taken else tally[1]
     if said.lower() in taken - {folded}:
         return name
     return str(said.lower() if said.lower() in EVENTS or said.lower() in _SAID else said)
-
-
-def _spoken(header: str) -> str:
-    """The header with its common words in small letters."""
-    said = spoken(header)
-    if said != header or header.islower():
-        return said
-    return " ".join(word.lower() if word.lower() in _COMMON else word for word in said.split())
 
 
 def _say_unit(text: str) -> tuple[str, str] | None:

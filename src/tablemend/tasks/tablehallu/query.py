@@ -34,9 +34,9 @@ from tablemend.records import Computed, Condition, Constraints, Example, SortOrd
 from tablemend.tables.table import Cell, Table
 from tablemend.tasks.tablehallu import labels
 from tablemend.tasks.tablehallu.contexts import Question
-from tablemend.tasks.tablehallu.groups import Bound, Rejected, cost_of_number, decimal_of
+from tablemend.tasks.tablehallu.groups import Bound, RejectedDraw, cost_of_number, decimal_of
 from tablemend.tasks.tablehallu.labels import EVENTS, Label
-from tablemend.tasks.tablehallu.sentences import Speaker
+from tablemend.tasks.tablehallu.sentences import RowVerbaliser
 from tablemend.values.places import singular
 from tablemend.values.units import ONE, header_unit
 
@@ -75,7 +75,7 @@ class Subject(NamedTuple):
     title: str = ""
 
 
-def subject_of(typed: TypedTable, rows: str, speaker: Speaker) -> Subject:
+def subject_of(typed: TypedTable, rows: str, speaker: RowVerbaliser) -> Subject:
     """How queries speak of a table, by what its rows are called; else by its title and header.
 
     A title that is the name of a file, a cell or a header is not used.
@@ -99,18 +99,11 @@ def subject_of(typed: TypedTable, rows: str, speaker: Speaker) -> Subject:
 
 
 def choose_subject(
-    typed: TypedTable, columns: Sequence[int], subject: Subject, speaker: Speaker, rng: Random
+    typed: TypedTable, columns: Sequence[int], subject: Subject, speaker: RowVerbaliser, rng: Random
 ) -> Subject:
     """What queries and heading of a context call its rows and its text.
 
     A subject that contains a cell of the context is replaced by a plain one.
-
-    Args:
-        typed: the table of the context.
-        columns: what is stated of it.
-        subject: as :func:`subject_of` finds it.
-        speaker: says what rows are called.
-        rng: what draws.
     """
     if _names_a_cell(typed, columns, subject.rows):
         subject = Subject(speaker.rows)
@@ -120,7 +113,7 @@ def choose_subject(
 
 
 def write_query(
-    typed: TypedTable, question: Question, subject: Subject, speaker: Speaker, rng: Random
+    typed: TypedTable, question: Question, subject: Subject, speaker: RowVerbaliser, rng: Random
 ) -> tuple[str, Constraints]:
     """The query of a question about a context, and its constraints (A.2.1)."""
     names = typed.table.columns
@@ -171,7 +164,7 @@ def _names_a_cell(typed: TypedTable, columns: Sequence[int], subject: str) -> bo
 
 
 def _phrase_scope(
-    question: Question, typed: TypedTable, rows: str, speaker: Speaker, rng: Random
+    question: Question, typed: TypedTable, rows: str, speaker: RowVerbaliser, rng: Random
 ) -> str:
     """The rows that are asked for, in words."""
     said, before = f"the {rows}", ""
@@ -194,7 +187,7 @@ def _phrase_scope(
 
 
 def _phrase_bound(
-    bound: Bound, typed: TypedTable, label: Label, rows: str, speaker: Speaker, rng: Random
+    bound: Bound, typed: TypedTable, label: Label, rows: str, speaker: RowVerbaliser, rng: Random
 ) -> str:
     """A condition in words, which go behind what the rows are called."""
     folded, is_plain = label.name.lower(), label.is_plain
@@ -333,7 +326,7 @@ def with_computed_column(example: Example, rng: Random) -> list[Example]:
         In the order of :data:`PROGRAMS`.
 
     Raises:
-        Rejected: no two columns allow all operations.
+        RejectedDraw: no two columns allow all operations.
     """
     table = example.gold_table
     columns, values = type_columns(table.columns, table.rows)
@@ -351,7 +344,7 @@ def with_computed_column(example: Example, rng: Random) -> list[Example]:
         found = [_compute(example, operation, *pair, rng) for operation in PROGRAMS]
         if None not in found:
             return [example, *(one for one in found if one)]
-    raise Rejected("no two columns to calculate with")
+    raise RejectedDraw("no two columns to calculate with")
 
 
 def is_measure(column: Column) -> bool:

@@ -194,11 +194,8 @@ def _on_day(cell: str, order: float) -> tuple[str, float] | None:
 
 
 class RowMaker:
-    """Makes rows like those of a table.
+    """Makes rows like those of a table; ``names`` are of other entities of the same kind.
 
-    Args:
-        typed: the table.
-        names: of other entities of the same kind.
 
     Attributes:
         rows: those of the table that can stand in a context: no two have names alike.

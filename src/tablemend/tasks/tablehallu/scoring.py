@@ -217,11 +217,7 @@ def score_answer(
 
 
 class TableReward:
-    """The reward of table generation.
-
-    Args:
-        rules: what was asked for.
-    """
+    """The reward of table generation."""
 
     name = f"tablemend reward {REWARD_VERSION}"
 

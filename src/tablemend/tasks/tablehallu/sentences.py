@@ -21,7 +21,7 @@ from tablemend.datasets.source_tables.columns import Column, TypedTable, words_o
 from tablemend.datasets.source_tables.names import MONTH
 from tablemend.programs.nouns import plural_of
 from tablemend.tables.table import Cell
-from tablemend.tasks.tablehallu.compose import Sentence, Stated, StatedRow
+from tablemend.tasks.tablehallu.compose import Sentence, StatedRow, ValueSpan
 from tablemend.tasks.tablehallu.labels import (
     AGENTS,
     EVENTS,
@@ -235,12 +235,9 @@ def _singular(label: str) -> str:
 _Random = Callable[[], float]
 
 
-class Speaker:
-    """Puts the rows of one table into words.
+class RowVerbaliser:
+    """Puts the rows of one table into words; ``repeated`` entities have several rows.
 
-    Args:
-        typed: the table.
-        repeated: entities with several rows.
 
     Attributes:
         rows: what a query calls the rows: a plural.
@@ -300,7 +297,7 @@ class Speaker:
         self._follows = [wording.follows for wording in self._wordings]
         self._is_inner = [all(way[0] != "h" for way in w.ways) for w in self._wordings]
 
-    def with_kinds(self) -> Speaker:
+    def with_kinds(self) -> RowVerbaliser:
         """One that says what an entity is where its name does not: "the ship Mary"."""
         speaker = copy(self)
         speaker._says_kind = not self._before
@@ -336,14 +333,9 @@ class Speaker:
         return [others, numbers]
 
     def state(self, row: Row, themes: Sequence[Sequence[int]], rng: Random) -> StatedRow:
-        """Passages that state every given cell of a row once, one a theme.
+        """Passages that state every cell of a row that is not blank once, one a theme.
 
         The key itself is recorded in the first one.
-
-        Args:
-            row: the cells.
-            themes: the columns to state; blank cells are passed over.
-            rng: what draws.
         """
         random, passages = rng.random, list[Sentence]()
         for theme, columns in enumerate(themes):
@@ -356,7 +348,7 @@ class Speaker:
         self, row: Row, facts: list[int], theme: int, with_key: bool, random: _Random
     ) -> Sentence:
         entity = row[self._key] or ""
-        stated: list[Stated] = []
+        stated: list[ValueSpan] = []
         time = self._time if self._time and self._time[0] in facts else None
         if time is not None and len(facts) > 1:
             facts.remove(time[0])
@@ -390,7 +382,7 @@ class Speaker:
                 text += lead if time else capital(lead)
                 if with_key:
                     key = (self._names[self._key], entity, len(text), len(text) + len(entity))
-                    stated.append(new(Stated, key))
+                    stated.append(new(ValueSpan, key))
                 is_said = self._after.strip() in entity.lower().split()
                 after = "" if is_said else self._after  # no "UK Championship championship"
                 text = self._say(text + entity + after, row, home, stated)
@@ -437,7 +429,7 @@ class Speaker:
         verbs = [clause.before.split(" ")[0] for _, clause, _ in said]
         return sorted(said, key=lambda phrase: verbs.index(phrase[1].before.split(" ")[0])), home
 
-    def _say(self, text: str, row: Row, phrases: Sequence[Phrase], stated: list[Stated]) -> str:
+    def _say(self, text: str, row: Row, phrases: Sequence[Phrase], stated: list[ValueSpan]) -> str:
         """The text with the values of some columns behind it."""
         groups = list[list[Phrase]]()
         shares = list[str]()
@@ -464,7 +456,7 @@ class Speaker:
                         text += end  # no "Labor Party party"
         return text
 
-    def _value(self, text: str, column: int, value: str, stated: list[Stated]) -> str:
+    def _value(self, text: str, column: int, value: str, stated: list[ValueSpan]) -> str:
         """The text with a value behind it; a word that the value repeats is not said twice."""
         word = text[:-1].rpartition(" ")[2]
         if text.endswith(" a ") and value.lower().split()[-1] in WORDS["no_article"]:
@@ -477,7 +469,9 @@ class Speaker:
             text = text[: -len(word) - 1]
         elif not text.endswith((" (", ' "', "'s ", " the ")):
             text += named(value)[: -len(value)]
-        stated.append(new(Stated, (self._names[column], value, len(text), len(text) + len(value))))
+        stated.append(
+            new(ValueSpan, (self._names[column], value, len(text), len(text) + len(value)))
+        )
         return text + value
 
 

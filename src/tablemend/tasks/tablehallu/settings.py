@@ -99,7 +99,7 @@ class Wording(Section):
     """How the model is asked."""
 
 
-class Grouped(HubOptions):
+class ContextSettings(HubOptions):
     """Whose rows a context has, in groups that any query could ask for."""
 
     source: Annotated[str, AfterValidator(here_or_shipped)] = POOL
@@ -113,7 +113,7 @@ class Grouped(HubOptions):
     """What the groups of a context differ in."""
 
 
-class Synthesis(Grouped):
+class Synthesis(ContextSettings):
     """A data set of adversarial examples with ground truth by construction."""
 
     kind: Literal["synthesis"] = "synthesis"

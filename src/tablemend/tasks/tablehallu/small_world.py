@@ -190,13 +190,7 @@ def example(seed: int, index: int, size: Size = DEFAULT_SIZE) -> Example:
 def context(seed: int, index: int, queries: int, size: Size = DEFAULT_SIZE) -> list[Example]:
     """Queries of context ``index`` of the stream ``seed``: the same on any machine.
 
-    The context is the same for any number of queries; which years they ask for is not.
-
-    Args:
-        seed: of the stream.
-        index: of the context.
-        queries: how many, each for another year.
-        size: of the context.
+    The context is the same for any number of queries, each for another year; which years is not.
     """
     rng = Random(f"{ENGINE}:{seed}:{index}")
     topic = rng.choice(TOPICS)

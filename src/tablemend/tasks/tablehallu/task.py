@@ -57,11 +57,7 @@ def read_examples(source: Source) -> list[Example]:
 
 
 class TableGeneration(Task[Example]):
-    """A text and a query in, a table out.
-
-    Args:
-        options: ``format`` of the answers, ``similarity`` of their cells.
-    """
+    """A text and a query in, a table out."""
 
     name = "table_generation"
     description = (

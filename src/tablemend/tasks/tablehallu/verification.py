@@ -87,14 +87,20 @@ def check_scope(example: Example) -> str | None:
         met = [meets(values.get(condition.column), condition) for condition in conditions]
         if not all(met):
             return "gold row out of scope" if False in met else "gold row's scope not stated"
+    columns = {column.casefold() for column in example.gold_table.columns}
     for facts in rows_of(example, False).values():
         values = {fact.column: fact.value for fact in facts}
         if len(values) < len(facts):
             return "distractor fact stated twice"
         kind = facts[0].violates or ""
         if kind not in {condition.column for condition in conditions}:
-            if (reason := _check_kind(example, facts, kind)) is not None:
-                return reason
+            # A row about another kind of subject says so with every name, and heads no gold column.
+            spans = {fact.adversarial[2:] for fact in facts}
+            passages = (words_of(example.adversarial_context[start:end]) for start, end in spans)
+            said = all(words_of(kind) in passage for passage in passages)
+            named = any(fact.column == kind and fact.value == fact.entity for fact in facts)
+            if not said or not named or kind.casefold() in columns:
+                return "distractor of another kind that does not say so"
             continue
         met = [meets(values.get(condition.column), condition) for condition in conditions]
         if None in met:
@@ -103,17 +109,6 @@ def check_scope(example: Example) -> str | None:
         if any(fact.violates not in failed for fact in facts):
             wrong = "distractor breaks another condition than recorded"
             return wrong if failed else "distractor in scope"
-    return None
-
-
-def _check_kind(example: Example, facts: list[Fact], kind: str) -> str | None:
-    """A row about another kind of subject says so with every name, and heads no gold column."""
-    text, columns = example.adversarial_context, example.gold_table.columns
-    spans = {fact.adversarial[2:] for fact in facts}
-    said = all(words_of(kind) in words_of(text[start:end]) for start, end in spans)
-    named = any(fact.column == kind and fact.value == fact.entity for fact in facts)
-    if not said or not named or kind.casefold() in map(str.casefold, columns):
-        return "distractor of another kind that does not say so"
     return None
 
 

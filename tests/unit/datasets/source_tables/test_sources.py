@@ -16,7 +16,7 @@ from tablemend.errors import TablemendError
 from tablemend.tables.records import find_table
 from tablemend.tables.table import TableError
 from tablemend.tables.write import write_table
-from tablemend.tasks.tablehallu.engine import Skipped, examples, find_tables, open_maker
+from tablemend.tasks.tablehallu.engine import SkippedTable, examples, find_tables, open_maker
 from tablemend.tasks.tablehallu.settings import Synthesis
 
 TABLE = make_table(0, 0).table
@@ -181,7 +181,7 @@ def test_a_data_set_of_the_hub_is_a_source(hub: list[tuple[Any, ...]]) -> None:
     )  # fmt: skip
     source = open_source(wanted.source, wanted, wanted.seed)
     assert hub == [("owner/ships", "old", {"split": "test", "revision": "abc123"})]
-    assert find_tables(source, wanted)[1] == [Skipped("owner/ships:2", "only one column")]
+    assert find_tables(source, wanted)[1] == [SkippedTable("owner/ships:2", "only one column")]
     made = list(examples(wanted))
     assert len(made) == 4
     assert {(e.source, e.domain) for e in made} == {("owner/ships:1", "Technology & Business")}

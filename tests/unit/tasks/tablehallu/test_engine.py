@@ -42,9 +42,9 @@ from tablemend.tasks.tablehallu.engine import (
     find_tables,
     open_maker,
 )
-from tablemend.tasks.tablehallu.groups import GroupMaker, Rejected
+from tablemend.tasks.tablehallu.groups import GroupMaker, RejectedDraw
 from tablemend.tasks.tablehallu.rows import RowMaker
-from tablemend.tasks.tablehallu.sentences import Speaker
+from tablemend.tasks.tablehallu.sentences import RowVerbaliser
 from tablemend.tasks.tablehallu.settings import Shape, Synthesis, Types
 from tablemend.tasks.tablehallu.verification import verify
 from tablemend.values.qwen_tokens import count_tokens
@@ -406,7 +406,7 @@ def part_of(table: Table, seed: int, rows: int = 3, groups: int = 5, names: Any 
     return Part(
         maker,
         GroupMaker(maker, True),
-        Speaker(typed, ()),
+        RowVerbaliser(typed, ()),
         Sizes(groups, (rows, rows)),
         Shape(min_rows=rows, max_rows=rows),
         Types().model_dump(exclude={"entity"}),
@@ -421,7 +421,7 @@ def parts_of(table: Table, count: int, **given: Any) -> list[Part]:
     for seed in range(count):
         try:
             found.append(part_of(table, seed, **given))
-        except Rejected:
+        except RejectedDraw:
             continue
     return found
 
@@ -456,7 +456,7 @@ def test_made_up_rows_could_be_real() -> None:
 
 
 def test_names_that_run_out_are_said() -> None:
-    with pytest.raises(Rejected, match="too few rows and names of its kind"):
+    with pytest.raises(RejectedDraw, match="too few rows and names of its kind"):
         part_of(TERMS, 0, rows=6, names=["Ulla Berg"])
 
 

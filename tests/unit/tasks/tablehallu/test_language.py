@@ -19,7 +19,7 @@ from tablemend.tasks.tablehallu.engine import examples
 from tablemend.tasks.tablehallu.groups import Bound
 from tablemend.tasks.tablehallu.labels import labels_of
 from tablemend.tasks.tablehallu.query import Subject, subject_of
-from tablemend.tasks.tablehallu.sentences import Speaker
+from tablemend.tasks.tablehallu.sentences import RowVerbaliser
 from tablemend.tasks.tablehallu.settings import Synthesis
 
 
@@ -59,7 +59,7 @@ def say(header: str, cells: list[str], key: str = "Act", names: list[str] = SHOW
     """All that is said of the first row of a table with two columns."""
     rows = list(zip(names, cells, strict=True))
     typed = type_table(Table.of((key, header), rows), min_columns=2)
-    speaker = Speaker(typed, ())
+    speaker = RowVerbaliser(typed, ())
     said = set()
     for seed in range(60):
         (sentence,) = speaker.state(typed.table.rows[0], [[1]], Random(seed)).sentences
@@ -148,7 +148,7 @@ def test_rows_are_told_by_what_they_are(
     key: str, names: list[str], columns: dict[str, list[str]], some: str, none: str
 ) -> None:
     typed = type_table(Table.of((key, *columns), zip(names, *columns.values(), strict=True)), 2)
-    speaker = Speaker(typed, ())
+    speaker = RowVerbaliser(typed, ())
     texts = [
         passage.text
         for seed in range(60)
@@ -167,7 +167,7 @@ def test_few_sentences_say_that_something_is_so() -> None:
     ]
     typed = type_table(Table.of(header, rows))
     speaker, so = (
-        Speaker(typed, ()),
+        RowVerbaliser(typed, ()),
         re.compile(r"\b(?:its|whose|the) [^,.]{1,40}? (?:is|are) ", re.I),
     )
     texts = [
@@ -203,9 +203,8 @@ def test_conditions_are_said_by_what_they_are_of(
     condition = Condition(header, values=changes.get("values", ()))  # type: ignore[arg-type]
     bound = Bound(1, kind, condition, **changes)  # type: ignore[arg-type]
     for seed in range(9):
-        assert re.search(
-            said, query._phrase_bound(bound, typed, label, "acts", Speaker(typed, ()), Random(seed))
-        )
+        args = bound, typed, label, "acts", RowVerbaliser(typed, ()), Random(seed)
+        assert re.search(said, query._phrase_bound(*args))
 
 
 @pytest.mark.parametrize(
@@ -242,7 +241,7 @@ def test_a_title_is_used_where_it_is_a_name(title: str, subject: Subject) -> Non
         for i, name in enumerate("Alder Birch Cedar Elm Fir Gorse Hazel Ivy".split())
     ]
     typed = type_table(Table.of(["Ship", "Port", "Crew", "Guns", "Sails"], rows, title))
-    assert subject_of(typed, "", Speaker(typed, ())) == subject
+    assert subject_of(typed, "", RowVerbaliser(typed, ())) == subject
 
 
 def test_every_phrasing_of_a_query_is_read_by_the_detector(stream: list[Example]) -> None:
@@ -278,7 +277,7 @@ def test_one_day_is_a_scope_that_can_be_said(header: str) -> None:
     day = float(date(2024, 3, 5).toordinal())
     condition = Condition(header, values=("2024-03-05",))
     bound = Bound(1, "date", condition, low=day, high=day, values=frozenset())
-    args = bound, typed, label, "plants", Speaker(typed, ())
+    args = bound, typed, label, "plants", RowVerbaliser(typed, ())
     said = {query._phrase_bound(*args, Random(n)) for n in range(9)}
     when = "whose date is" if header == "Date" else "on"  # no "plants on 5 March"
     assert said and all(f"{when} 5 March 2024" in one for one in said)
