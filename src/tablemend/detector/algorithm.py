@@ -180,7 +180,7 @@ def _detect_in_table(
         return Judgement(alone, _recall(gold, 0, 0), abstained, scorer=name, said=said)
     said = names_of_rows(answer)
     format_error = check_format(gold, answer)
-    findings = (format_error,) if format_error else ()
+    findings: tuple[Finding, ...] = (format_error,) if format_error else ()
     aligned = align(answer, gold, similarity)
     if aligned is None:
         abstained = bool(gold.rows) and not filled_rows(answer)

@@ -24,7 +24,7 @@ from tablemend.values.periods import MONTHS
 from tablemend.values.text import strip_accents
 
 _LISTS: dict[str, Any] = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text("utf-8"))
-GIVEN, FAMILY, TOWNS = (tuple(_LISTS[kind].split()) for kind in ("given", "family", "towns"))
+GIVEN, FAMILY, TOWNS = (tuple(str(_LISTS[kind]).split()) for kind in ("given", "family", "towns"))
 _PROPER, _SMALL, _ACRONYMS, _TITLES = (
     frozenset(_LISTS["case"][name].split()) for name in ("proper", "small", "acronyms", "titles")
 )
