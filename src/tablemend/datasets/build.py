@@ -124,7 +124,13 @@ def build_resumable(
 
     def make_files(store: Store) -> dict[str, Any]:
         source = open_source()
-        _note_tables(store, hash_text("".join(source.hashes)))
+        digest = hash_text("".join(source.hashes))
+        if _TABLES not in store:
+            store.put({"number": _TABLES, "hash": digest})
+        elif store[_TABLES]["hash"] != digest:
+            raise TablemendError(
+                f"the source tables have changed since {out} was begun; give another out="
+            )
         missing = [number for number in range(total) if number not in store]
         progress(total - len(missing))
         for record in make(source.tables, missing):
@@ -272,20 +278,6 @@ def refuse_other_files(out: Path, begun: str) -> None:
         return
     if not out.is_dir() or any(not path.name.startswith(".") for path in out.iterdir()):
         raise TablemendError(f"out={out} holds something else; give another out=")
-
-
-def _note_tables(store: Store, digest: str) -> None:
-    """Note the hash of the source tables, or compare it with the one noted.
-
-    Raises:
-        TablemendError: the source has changed since the data set was begun.
-    """
-    if _TABLES not in store:
-        store.put({"number": _TABLES, "hash": digest})
-    elif store[_TABLES]["hash"] != digest:
-        raise TablemendError(
-            f"the source tables have changed since {store.path.parent} was begun; give another out="
-        )
 
 
 @contextmanager

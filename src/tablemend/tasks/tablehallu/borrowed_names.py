@@ -84,7 +84,7 @@ class Usable(NamedTuple):
 
 
 class NamePool:
-    """The other tables of a source, as givers of names; the pool of topics has names without end."""
+    """The other tables of a source, as givers of names; the topics have names without end."""
 
     def __init__(self, settings: Synthesis, usable: Sequence[Usable]) -> None:
         self._settings = settings

@@ -8,7 +8,7 @@ of a row, real or made up.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import permutations
@@ -463,10 +463,6 @@ class Part:
         """Of the columns that the groups differ in."""
         return [self.maker.typed.table.columns[column] for column in self._scope]
 
-    def names(self) -> Iterable[str]:
-        """Of the entities."""
-        return {row.cells[self.typed.key] or "" for row in self.rows}
-
 
 def refuse_alike(parts: Sequence[Part]) -> None:
     """Refuse two tables whose entities have similar names, or both say what one is asked by.
@@ -478,6 +474,10 @@ def refuse_alike(parts: Sequence[Part]) -> None:
         stated = {other.typed.table.columns[c].casefold() for c in other.stated}
         if any(name.casefold() in stated for name in one.scope_names()):
             raise RejectedDraw("a condition that rows of two tables can meet")
-    names = [name for part in parts for name in sorted(part.names())]
+    names = [
+        name
+        for part in parts
+        for name in sorted({row.cells[part.typed.key] or "" for row in part.rows})
+    ]
     if len(parts) > 1 and len(distinct_names(names)) < len(names):
         raise RejectedDraw("names alike in two tables")

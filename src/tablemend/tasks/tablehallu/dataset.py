@@ -141,7 +141,8 @@ class RecordMaker:
             gc.enable()
         record: Record = {"number": number, "notes": dict(self._maker.rejected)}
         if not found:
-            self._refuse_in_vain()
+            if not self._has_made and self._settings.source != SMALL_WORLD:
+                raise TablemendError(self._why_nothing())
             return {**record, "dropped": _IN_VAIN}
         self._has_made = True
         counts = Counter(contexts=1)
@@ -155,20 +156,15 @@ class RecordMaker:
             "line": "".join(to_line(example.to_json()) for example in found),
         }
 
-    def _refuse_in_vain(self) -> None:
-        """Stop a source that gives nothing by these settings."""
-        if self._has_made or self._settings.source == SMALL_WORLD:
-            return
+    def _why_nothing(self) -> str:
         rejected, settings = self._maker.rejected, self._settings
         advice = "a smaller shape.max_rows"
         advice += " or an easier difficulty" * (settings.difficulty != "paper")
         if shortest := self._maker.shortest:
             advice = f"max_tokens={shortest} (the shortest context of these), {advice}"
         reasons = "; ".join(f"{n} x {reason}" for reason, n in rejected.most_common(3))
-        raise TablemendError(
-            f"source={settings.source}: {rejected.total()} draws gave no example ({reasons}): "
-            f"set {advice}"
-        )
+        draws = f"source={settings.source}: {rejected.total()} draws gave no example"
+        return f"{draws} ({reasons}): set {advice}"
 
 
 def sizes_of(example: Example) -> dict[str, int]:
