@@ -43,7 +43,7 @@ _TABLES = "tables"
 Record = dict[str, Any]
 """What came of a number: ``line``, ``split`` and ``counts`` of its example (or of several:
 ``examples`` says how many, and there are as many lines), or why it was ``dropped``, or where its
-source is and why it was ``skipped``; ``notes``: what was drawn in vain, by reason; and ``beside``:
+source is and why it was ``skipped``; ``notes``: rejected draws, by reason; and ``beside``:
 lines for further files, by their names."""
 
 
