@@ -136,15 +136,6 @@ class Probe:
         )
 
 
-def measure(train: Sequence[Example], test: Sequence[Example], in_turn: bool = False) -> Shortcuts:
-    """What gradient boosting over everything tells of the test examples, learnt on the others.
-
-    ``in_turn`` is as in :meth:`Probe.figures`.
-    """
-    probe = Probe(train, test)
-    return probe.figures(probe.scores(), in_turn)
-
-
 def say_shortcuts(out: Path) -> str:
     """A paragraph for the card of a data set: whether gold is told without the query."""
     sets: list[list[Example]] = []

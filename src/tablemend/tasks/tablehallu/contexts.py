@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from itertools import permutations
 from random import Random
@@ -56,31 +56,6 @@ class Question(NamedTuple):
     order: SortOrder
 
 
-@dataclass(frozen=True, slots=True)
-class Sizes:
-    """Rows of each group of a context, and how many of the groups there are.
-
-    Attributes:
-        count: groups; pairs of two columns may make one more.
-        rows: of a group; one more by lot.
-        few: half of the groups have one row, and one has none.
-    """
-
-    count: int
-    rows: tuple[int, int]
-    few: bool = False
-
-    def draw(self, groups: int, rng: Random) -> list[int]:
-        """The rows of each group."""
-        sizes = [rng.randint(*self.rows) for _ in range(groups)]
-        if self.few:
-            places = rng.sample(range(groups), 1 + groups // 2)
-            for place in places:
-                sizes[place] = 1
-            sizes[places[0]] = 0
-        return sizes
-
-
 class Part:
     """The rows of one table in a context, in groups.
 
@@ -88,7 +63,9 @@ class Part:
         maker: of the rows.
         group_maker: of the groups.
         speaker: puts them into words.
-        sizes: of the groups.
+        count: groups; pairs of two columns may make one more.
+        size: rows of a group, from and to.
+        few: half of the groups have one row, and one has none.
         shape: of the gold tables.
         weights: of the types of distractors.
         invent: rows may be made up.
@@ -112,7 +89,9 @@ class Part:
         maker: RowMaker,
         group_maker: GroupMaker,
         speaker: RowVerbaliser,
-        sizes: Sizes,
+        count: int,
+        size: tuple[int, int],
+        few: bool,
         shape: Shape,
         weights: dict[str, float],
         invent: bool,
@@ -120,9 +99,14 @@ class Part:
         rng: Random,
     ) -> None:
         self.maker, self.speaker, self._group_maker = maker, speaker, group_maker
-        self._groups = group_maker.draw(sizes.count, sizes.rows[1], weights, rng)
-        wanted = sizes.draw(self._groups.count, rng)
+        self._groups = group_maker.draw(count, size[1], weights, rng)
         self.count = self._groups.count
+        wanted = [rng.randint(*size) for _ in range(self.count)]
+        if few:
+            places = rng.sample(range(self.count), 1 + self.count // 2)
+            for place in places:
+                wanted[place] = 1
+            wanted[places[0]] = 0
         self._scope = [axis.column for axis in self._groups.axes]
         if invent and not maker.has_rows(sum(wanted)):
             raise RejectedDraw(TOO_FEW)

@@ -33,7 +33,7 @@ from tablemend.tables.table import Table
 from tablemend.tasks.tablehallu import small_world
 from tablemend.tasks.tablehallu.borrowed_names import NamePool, Usable
 from tablemend.tasks.tablehallu.compose import Context
-from tablemend.tasks.tablehallu.contexts import Part, Sizes, refuse_alike
+from tablemend.tasks.tablehallu.contexts import Part, refuse_alike
 from tablemend.tasks.tablehallu.groups import NO_GROUPS, GroupMaker, RejectedDraw
 from tablemend.tasks.tablehallu.labels import without_odd_labels
 from tablemend.tasks.tablehallu.query import (
@@ -345,7 +345,9 @@ class Engine:
                 table.rows,
                 table.groups,
                 table.speaker if len(tables) == 1 else table.speaker.with_kinds(),
-                Sizes(max(2, (count + n) // len(tables)), (rows, most), few),
+                max(2, (count + n) // len(tables)),
+                (rows, most),
+                few,
                 shape,
                 settings.distractor_types.model_dump(exclude={"entity"}),
                 invent,

@@ -34,7 +34,7 @@ from tablemend.detector.query import SortRule
 from tablemend.errors import TablemendError
 from tablemend.records import Example
 from tablemend.tables.table import Table
-from tablemend.tasks.tablehallu.contexts import Part, Sizes
+from tablemend.tasks.tablehallu.contexts import Part
 from tablemend.tasks.tablehallu.dataset import RecordMaker
 from tablemend.tasks.tablehallu.engine import (
     Engine,
@@ -407,7 +407,9 @@ def part_of(table: Table, seed: int, rows: int = 3, groups: int = 5, names: Any 
         maker,
         GroupMaker(maker, True),
         RowVerbaliser(typed, ()),
-        Sizes(groups, (rows, rows)),
+        groups,
+        (rows, rows),
+        False,
         Shape(min_rows=rows, max_rows=rows),
         Types().model_dump(exclude={"entity"}),
         True,
