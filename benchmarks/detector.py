@@ -17,7 +17,7 @@ import time
 from collections.abc import Iterator
 
 from tablemend.detector.algorithm import Submission, detect_in_answers
-from tablemend.detector.order import SortRule
+from tablemend.detector.query import SortRule
 from tablemend.tables.table import Table
 
 COLUMNS = ("Company", "Founded", "Revenue (USD million)", "City", "Listed", "Share (%)")

@@ -20,8 +20,8 @@ from typing import Any, NamedTuple
 from pydantic import Field
 
 from tablemend.config import Count, Section, Source, load
-from tablemend.datasets.vocabulary import read_vocabulary
-from tablemend.detector.order import sort_rows
+from tablemend.datasets.source_tables.renaming import read_vocabulary
+from tablemend.detector.query import sort_rows
 from tablemend.errors import TablemendError
 from tablemend.records import Example, SortOrder
 from tablemend.runs import write_jsonl

@@ -29,12 +29,9 @@ from tablemend.backends.backend import Backend, open_backend
 from tablemend.config import Source as Examples
 from tablemend.config.section import BackendOptions
 from tablemend.datasets.labelled_texts import split_of
-from tablemend.datasets.tablehallu.program_engine import examples as make_examples
-from tablemend.datasets.tablehallu.settings import Synthesis
 from tablemend.detector.algorithm import AnswerFormat, detect_errors
 from tablemend.detector.errors import ERROR_TYPES
-from tablemend.detector.order import SortRule
-from tablemend.detector.query import columns_from_query
+from tablemend.detector.query import SortRule, columns_from_query
 from tablemend.errors import TablemendError
 from tablemend.evidence.source import Source
 from tablemend.generations import Generations
@@ -48,14 +45,16 @@ from tablemend.script import run_script
 from tablemend.statistics import mean_interval
 from tablemend.tables.extract import extract_table
 from tablemend.tables.table import Table
-from tablemend.tasks import tablehallu
-from tablemend.tasks.injected_errors import (
+from tablemend.tasks.tablehallu import prompts
+from tablemend.tasks.tablehallu.engine import examples as make_examples
+from tablemend.tasks.tablehallu.injected_errors import (
     INJECTED_ERRORS,
     distractor_rows,
     gold_rows,
     with_rows,
 )
-from tablemend.tasks.sources import read_examples
+from tablemend.tasks.tablehallu.settings import Synthesis
+from tablemend.tasks.tablehallu.task import read_examples
 from tablemend.values.cells import is_blank
 from tablemend.values.text import header_key
 
@@ -221,10 +220,10 @@ def measure(
 
 def injected(examples: Sequence[Example]) -> Iterator[tuple[str, list[tuple[Example, str]]]]:
     """Gold answers, and of each kind of error those that leave room for it."""
-    yield "none", [(one, tablehallu.answer(with_rows(one, gold_rows(one)))) for one in examples]
+    yield "none", [(one, prompts.answer(with_rows(one, gold_rows(one)))) for one in examples]
     for name, error in INJECTED_ERRORS.items():
         made = [(one, error.make(one, random.Random(n))) for n, one in enumerate(examples)]
-        yield name, [(one, tablehallu.answer(table)) for one, table in made if table is not None]
+        yield name, [(one, prompts.answer(table)) for one, table in made if table is not None]
 
 
 def print_outcomes(

@@ -24,14 +24,14 @@ from typing import Literal
 from pydantic import Field
 
 from tablemend.config import Section, load
-from tablemend.datasets.tablehallu.program_engine import open_maker
-from tablemend.datasets.tablehallu.settings import Synthesis
 from tablemend.detector.errors import ERROR_TYPES
 from tablemend.errors import TablemendError
 from tablemend.records import Answer, Example
 from tablemend.reports.report import ShownAnswer, write_html
 from tablemend.script import run_script
-from tablemend.tasks import tablehallu
+from tablemend.tasks.tablehallu import prompts
+from tablemend.tasks.tablehallu.engine import open_maker
+from tablemend.tasks.tablehallu.settings import Synthesis
 from tablemend.tasks.task import Submission
 from tests.support.chromium import Browser, NoBrowserError, chromium
 from tests.support.results import TASK, results_of
@@ -73,7 +73,7 @@ def answer_all(
 ) -> Iterator[Submission[Example]]:
     """One system's answers, of which a share is wrong."""
     for example in examples:
-        text = tablehallu.answer(example.gold_table)
+        text = prompts.answer(example.gold_table)
         if rng.random() < share:
             types = rng.sample(ERROR_TYPES, len(ERROR_TYPES))
             wrong = next(iter(TASK.corruptions(example, context, text, types, rng)), None)

@@ -107,7 +107,8 @@ def sides_of(config: Benchmark, lengths: list[int]) -> dict[str, tuple[Benchmark
 
 def rows_of(config: Benchmark, tokenizer: object) -> list:
     """The first rows of data.train; a mixture's hold its sources in their shares."""
-    from tablemend.tasks.sources import read_examples, read_training
+    from tablemend.tasks.sources import read_training
+    from tablemend.tasks.tablehallu.task import read_examples
     from tablemend.training.data import build_mixture
 
     sources = read_training(config.data.train, read_examples)

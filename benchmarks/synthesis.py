@@ -19,11 +19,11 @@ from typing import Literal
 from pydantic import Field
 
 from tablemend.config import Section, load
-from tablemend.datasets.tablehallu.program_engine import Maker, open_maker
-from tablemend.datasets.tablehallu.settings import Synthesis
 from tablemend.errors import TablemendError
 from tablemend.runs import to_line
 from tablemend.script import run_script
+from tablemend.tasks.tablehallu.engine import Maker, open_maker
+from tablemend.tasks.tablehallu.settings import Synthesis
 
 REAL = Path(__file__).parents[2] / "shared" / "data" / "wikitablequestions"
 CHUNK = 250

@@ -26,10 +26,10 @@ from typing import Any, Literal
 from pydantic import Field
 
 from tablemend.config import DType, Section, load
-from tablemend.config.section import BackendOptions, Vllm
-from tablemend.datasets.tablehallu import small_world
+from tablemend.config.section import BackendOptions
+from tablemend.config.section import Vllm
 from tablemend.script import run_script
-from tablemend.tasks import tablehallu
+from tablemend.tasks.tablehallu import prompts, small_world
 
 Part = Literal["contexts", "engines"]
 FIRST_SEED = 5000  # of contexts that the tiny base was not trained on
@@ -85,7 +85,7 @@ class Measured:
 
 def systems_of(settings: Benchmark, number: int) -> list[Any]:
     """The requests of five systems, those of one context side by side, as a comparison asks."""
-    systems = [(strategy, False) for strategy in tablehallu.STRATEGIES] + [("base", True)]
+    systems = [(strategy, False) for strategy in prompts.STRATEGIES] + [("base", True)]
     examples = list(small_world.examples(seed=FIRST_SEED + number, n=settings.contexts))
     return [
         _request(settings, f"{strategy}.{thinking}.{place}", example, strategy, thinking)
@@ -106,7 +106,7 @@ def prompts_of(settings: Benchmark, number: int) -> list[Any]:
 def _request(settings: Benchmark, name: str, example: Any, strategy: Any, thinking: bool) -> Any:
     from tablemend.backends.requests import Request, Sampling
 
-    messages = tablehallu.messages(example, "adversarial", strategy)
+    messages = prompts.messages(example, "adversarial", strategy)
     return Request(name, messages, Sampling(settings.max_new_tokens), thinking)
 
 

@@ -99,14 +99,13 @@ def model_server() -> Iterator[Callable[..., str]]:
 @pytest.fixture(scope="session")
 def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Folder of a random Qwen3 (2 layers, hidden 32) with its own tokenizer and chat template."""
-    from tablemend.datasets.tablehallu import small_world
-    from tablemend.tasks import tablehallu
+    from tablemend.tasks.tablehallu import prompts, small_world
     from tiny_base.config import Shape
     from tiny_base.model import build_model
     from tiny_base.tokenizer import train_tokenizer
 
     examples = list(small_world.examples(seed=9, n=40))
-    texts = [tablehallu.messages(example, "adversarial")[0]["content"] for example in examples]
+    texts = [prompts.messages(example, "adversarial")[0]["content"] for example in examples]
     tokenizer = train_tokenizer(texts, vocab_size=600, context_length=1024)
     shape = Shape(hidden=32, intermediate=64, layers=2, heads=2)
     model = build_model(shape, tokenizer, context_length=1024, seed=0)

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 from tablemend.config import Section, load
-from tablemend.datasets.tablehallu.verification import meets, verify
 from tablemend.detector.algorithm import align, detect_errors
 from tablemend.detector.keys import Gold, prepare_gold
 from tablemend.errors import TablemendError
@@ -25,6 +24,7 @@ from tablemend.records import Condition, Constraints, Example, Fact, Mention
 from tablemend.runs import read_jsonl, say, write_jsonl
 from tablemend.script import run_script
 from tablemend.tables.table import Table
+from tablemend.tasks.tablehallu.verification import meets, verify
 
 ENGINE = "natural/1"
 SPLITS = ("validation", "test")

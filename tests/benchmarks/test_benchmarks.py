@@ -19,11 +19,11 @@ from safetensors.torch import load_file, save_file
 from tablemend.backends.checkpoints import Checkpoint
 from tablemend.backends.hf import load_model
 from tablemend.config import ConfigError, load, parse
-from tablemend.datasets.tablehallu.dataset import make_dataset
-from tablemend.datasets.tablehallu.settings import Synthesis
 from tablemend.errors import TablemendError
 from tablemend.records.claims import CLAIM_ERRORS
 from tablemend.tasks.faith.reports import read_report
+from tablemend.tasks.tablehallu.dataset import make_dataset
+from tablemend.tasks.tablehallu.settings import Synthesis
 from tests.support.chromium import Browser
 from tests.support.finished_runs import LORA
 

@@ -11,15 +11,15 @@ from tokenizers.models import WordLevel
 
 from exercises import Exercises, make_exercises
 from tablemend.config import parse
-from tablemend.datasets.tablehallu import small_world
-from tablemend.datasets.tablehallu.program_engine import examples
-from tablemend.datasets.tablehallu.settings import Synthesis
-from tablemend.detector.order import is_sorted
+from tablemend.detector.query import is_sorted
 from tablemend.errors import TablemendError
 from tablemend.records import Example
 from tablemend.runs import read_jsonl, write_jsonl
-from tablemend.tasks.chats import Chat
-from tablemend.tasks.tablehallu import target
+from tablemend.tasks.sources import Chat
+from tablemend.tasks.tablehallu import small_world
+from tablemend.tasks.tablehallu.engine import examples
+from tablemend.tasks.tablehallu.prompts import target
+from tablemend.tasks.tablehallu.settings import Synthesis
 from tests.support.scripts import run_script
 
 LINE = re.compile(r"\d\. (\w+)(?: (from \S+|up to \S+|\S+ to \S+))?, (ascending|descending): (.*)")

@@ -16,9 +16,9 @@ from transformers import PreTrainedTokenizerFast  # noqa: E402
 
 from tablemend.config import parse  # noqa: E402
 from tablemend.config.load import ConfigError  # noqa: E402
-from tablemend.datasets.tablehallu.small_world import ENGINE  # noqa: E402
 from tablemend.errors import TablemendError  # noqa: E402
 from tablemend.runs import Run, read_jsonl  # noqa: E402
+from tablemend.tasks.tablehallu.small_world import ENGINE  # noqa: E402
 from tablemend.training.launch import choose_precision  # noqa: E402
 from tiny_base import skills, training  # noqa: E402
 from tiny_base.config import Pretraining  # noqa: E402

@@ -16,14 +16,13 @@ from tablemend.backends import hf  # noqa: E402
 from tablemend.backends.checkpoints import Checkpoint  # noqa: E402
 from tablemend.backends.requests import Prompt, Sampling  # noqa: E402
 from tablemend.config import parse  # noqa: E402
-from tablemend.datasets.tablehallu import small_world  # noqa: E402
 from tablemend.detector.algorithm import Submission, detect_in_answers  # noqa: E402
 from tablemend.detector.errors import METRICS  # noqa: E402
-from tablemend.detector.order import SortRule  # noqa: E402
+from tablemend.detector.query import SortRule  # noqa: E402
 from tablemend.records import ContextKind, Example  # noqa: E402
 from tablemend.renderer import prompt_ids  # noqa: E402
 from tablemend.reports.tabulation import summarise  # noqa: E402
-from tablemend.tasks import tablehallu  # noqa: E402
+from tablemend.tasks.tablehallu import prompts, small_world  # noqa: E402
 from tiny_base.config import Pretraining  # noqa: E402
 from tiny_base.training import build_tokenizer  # noqa: E402
 
@@ -85,8 +84,8 @@ def test_its_tokenizer_cuts_as_one_that_the_recipe_trains(recipe: Pretraining) -
     assert len(own) == len(again)
     assert len(own.get_vocab().keys() - again.get_vocab().keys()) <= 12
     for example in small_world.examples(HELD_OUT, 20):
-        (chat,) = tablehallu.messages(example, "adversarial")
-        for text in (chat["content"], tablehallu.target(example, "adversarial")):
+        (chat,) = prompts.messages(example, "adversarial")
+        for text in (chat["content"], prompts.target(example, "adversarial")):
             assert own.tokenize(text) == again.tokenize(text)
 
 
@@ -112,14 +111,14 @@ def test_transformers_loads_it_and_it_ends_its_turn(held_out: list[Example]) -> 
     model = AutoModelForCausalLM.from_pretrained(BASE, dtype="auto")
     assert model.dtype == torch.bfloat16
     for example in held_out[:3]:
-        prompt = prompt_ids(tokenizer, tablehallu.messages(example, "clean"), False)
+        prompt = prompt_ids(tokenizer, prompts.messages(example, "clean"), False)
         ids = torch.tensor([prompt])
         written = model.generate(
             ids, attention_mask=torch.ones_like(ids), max_new_tokens=ANSWER, do_sample=False
         )[0, len(prompt) :].tolist()
         assert written[-1] == tokenizer.eos_token_id
         assert written.count(tokenizer.eos_token_id) == 1
-        assert tokenizer.decode(written).startswith(tablehallu.MARKER)
+        assert tokenizer.decode(written).startswith(prompts.MARKER)
 
 
 def _total_hallu(base: hf.HFModel, examples: list[Example], kind: ContextKind) -> float:
@@ -127,7 +126,7 @@ def _total_hallu(base: hf.HFModel, examples: list[Example], kind: ContextKind) -
     requests = [
         Prompt(
             str(number),
-            tuple(prompt_ids(base.tokenizer, tablehallu.messages(example, kind), False)),
+            tuple(prompt_ids(base.tokenizer, prompts.messages(example, kind), False)),
         )
         for number, example in enumerate(examples)
     ]

@@ -20,7 +20,7 @@ from tablemend.evaluation.command import CompareCommand
 from tablemend.evaluation.compare import compare as compare_systems
 from tablemend.reports.report import write_reports
 from tablemend.runs import Store
-from tablemend.tasks import tablehallu
+from tablemend.tasks.tablehallu import prompts
 
 ROOT = Path(__file__).parents[2]
 N = 6
@@ -82,7 +82,7 @@ def test_results_hold_every_system_context_and_metric(recipe, tmp_path):
     assert set(results["paired"][0]) == set(keys.split())
     assert results["cost"]["base"]["clean"]["answers"] == N
     assert sum(results["cost"]["base"]["clean"]["finish_reasons"].values()) == N
-    assert results["settings"]["tuned"]["prompts"] == tablehallu.prompt_hash()
+    assert results["settings"]["tuned"]["prompts"] == prompts.prompt_hash()
     for name in ("report.md", "report.html", "examples.jsonl", "judgements.jsonl", "manifest.json"):
         assert (tmp_path / "run" / name).stat().st_size > 0
 
@@ -107,7 +107,7 @@ def test_a_second_run_generates_nothing(recipe, tmp_path, monkeypatch):
 def test_changed_prompts_are_not_answered_by_old_generations(recipe, tmp_path, monkeypatch, capsys):
     compare(recipe)
     before = answers(tmp_path / "run")
-    monkeypatch.setitem(tablehallu.EMPHASES, "base", " Mind the scope.")
+    monkeypatch.setitem(prompts.EMPHASES, "base", " Mind the scope.")
     compare(recipe)
     said = capsys.readouterr().err
     assert "kept as base.clean." in said

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from tablemend.config import parse
-from tablemend.datasets.tablehallu import small_world
 from tablemend.evaluation.command import CompareCommand
 from tablemend.evaluation.compare import compare as compare_systems
 from tablemend.records import Example
@@ -19,7 +18,7 @@ from tablemend.reports.report import write_reports
 from tablemend.runs import Run, write_jsonl
 from tablemend.statistics import rate_interval
 from tablemend.tables.table import Table
-from tablemend.tasks import tablehallu
+from tablemend.tasks.tablehallu import prompts, small_world
 from tests.support.answering import AnsweringServer, asked, evaluation, right_answer
 from tests.support.empty_gold import COLUMNS, NONE, ONE, TWO
 from tests.support.results import examples_in
@@ -32,9 +31,9 @@ NAMES = {"invents_rows", "answered_both", "unmoved"}
 def reply(body: dict[str, Any]) -> str | int:
     """As the prompt strategy says: right, or the same rows to each query, or a failure."""
     example, _ = asked(body, EXAMPLES)
-    if tablehallu.EMPHASES["careful"] in body["messages"][-1]["content"]:
-        return tablehallu.answer(TWO.gold_table)
-    if tablehallu.EMPHASES["follow"] in body["messages"][-1]["content"] and example is TWO:
+    if prompts.EMPHASES["careful"] in body["messages"][-1]["content"]:
+        return prompts.answer(TWO.gold_table)
+    if prompts.EMPHASES["follow"] in body["messages"][-1]["content"] and example is TWO:
         return 500
     return right_answer(body, EXAMPLES)
 
@@ -124,7 +123,7 @@ def test_queries_about_one_context_are_asked_side_by_side(
 def test_rows_are_compared_by_their_names(tmp_path: Path, server: AnsweringServer) -> None:
     """Other cells beside the same names are the same rows; an unreadable answer has none."""
     wrong = Table.of(COLUMNS, [["Birch", "Oslo", "7"], ["Alder", None, "9"]])
-    said = {TWO.id: tablehallu.answer(TWO.gold_table), ONE.id: tablehallu.answer(wrong)}
+    said = {TWO.id: prompts.answer(TWO.gold_table), ONE.id: prompts.answer(wrong)}
     server.reply = lambda body: said.get(asked(body, EXAMPLES)[0].id, "There are none.")
     results = compare(tmp_path, server, [TWO, ONE, NONE])
     rate = results["systems"]["right"]["adversarial"]["unmoved"]

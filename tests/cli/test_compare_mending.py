@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from tablemend.config import parse
-from tablemend.datasets.tablehallu import small_world
 from tablemend.evaluation.command import CompareCommand
 from tablemend.evaluation.compare import mend
 from tablemend.evaluation.generating import generate
@@ -22,7 +21,7 @@ from tablemend.mitigations.mitigation import MITIGATIONS, PostEdit
 from tablemend.records import Example
 from tablemend.runs import Run
 from tablemend.tables.table import Table
-from tablemend.tasks import tablehallu
+from tablemend.tasks.tablehallu import prompts, small_world
 from tests.support.answering import AnsweringServer, asked, evaluation
 
 SEED = 13
@@ -44,7 +43,7 @@ def misled(body: dict[str, Any]) -> str:
     ]
     row[key] = distractors[0].entity
     stray = [row.get(column) for column in gold.columns]
-    return tablehallu.answer(Table.of(gold.columns, [stray, *gold.rows[::-1]]))
+    return prompts.answer(Table.of(gold.columns, [stray, *gold.rows[::-1]]))
 
 
 @pytest.fixture

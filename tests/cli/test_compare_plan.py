@@ -15,11 +15,11 @@ from tablemend.backends.engine import estimate_prompt
 from tablemend.backends.loading import load_tokenizer
 from tablemend.backends.requests import Request, Sampling
 from tablemend.config import parse
-from tablemend.datasets.tablehallu import small_world
 from tablemend.evaluation import systems
 from tablemend.evaluation.command import CompareCommand
 from tablemend.evaluation.compare import compare
 from tablemend.renderer import prompt_ids
+from tablemend.tasks.tablehallu import small_world
 from tests.support.answering import AnsweringServer, evaluation, right_answer
 from tests.support.scripts import ROOT, run_script
 

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from tablemend.config import parse
-from tablemend.datasets.tablehallu import small_world
 from tablemend.errors import TablemendError
 from tablemend.evaluation.command import CompareCommand
 from tablemend.evaluation.compare import compare as compare_systems
 from tablemend.reports.report import terminal_table, write_reports
 from tablemend.runs import Run, read_jsonl
+from tablemend.tasks.tablehallu import small_world
 from tests.support.answering import AnsweringServer, evaluation, right_answer
 
 N = 6

@@ -15,13 +15,13 @@ from typing import Any
 import pytest
 
 from tablemend.config import parse
-from tablemend.datasets.tablehallu import small_world
 from tablemend.errors import TablemendError
 from tablemend.evaluation import generating
 from tablemend.evaluation.command import CompareCommand
 from tablemend.evaluation.compare import compare as compare_systems
 from tablemend.reports.report import terminal_table, write_markdown, write_reports
 from tablemend.runs import Store, sole_writer
+from tablemend.tasks.tablehallu import small_world
 from tests.support.answering import AnsweringServer, asked, evaluation, right_answer
 from tests.support.results import examples_in
 from tests.support.scripts import ROOT, run_script

@@ -13,18 +13,18 @@ from datasets import load_dataset
 
 from tablemend.config import Source, parse
 from tablemend.datasets.build import MADE
-from tablemend.datasets.source_tables.topics import make_table
+from tablemend.datasets.card import FILE
+from tablemend.datasets.source_tables.sources import make_table
 from tablemend.datasets.splits import split_of
-from tablemend.datasets.statistics_plot import FILE
-from tablemend.datasets.tablehallu.dataset import make_dataset
-from tablemend.datasets.tablehallu.program_engine import Engine
-from tablemend.datasets.tablehallu.settings import Synthesis
 from tablemend.errors import TablemendError
 from tablemend.recipe.experiment import Experiment
 from tablemend.records import Example
 from tablemend.runs import Store
 from tablemend.tables.csvtable import write_csv
-from tablemend.tasks.sources import read_examples
+from tablemend.tasks.tablehallu.dataset import make_dataset
+from tablemend.tasks.tablehallu.engine import Engine
+from tablemend.tasks.tablehallu.settings import Synthesis
+from tablemend.tasks.tablehallu.task import read_examples
 
 ROOT = Path(__file__).parents[2]
 HALVES = ("shares.train=0.5", "shares.validation=0", "shares.test=0.5")
@@ -165,7 +165,7 @@ def test_a_source_that_changed_is_refused(tmp_path: Path, monkeypatch: pytest.Mo
 def test_a_changed_small_world_is_no_continuation(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tablemend.datasets.tablehallu import small_world
+    from tablemend.tasks.tablehallu import small_world
 
     tokens = ("source=small-world", "n=5")
     make(tmp_path / "out", *tokens)

@@ -15,8 +15,8 @@ from random import Random
 import pytest
 
 from tablemend.datasets.splits import SPLITS
-from tablemend.datasets.tablehallu.verification import verify
 from tablemend.records import Example
+from tablemend.tasks.tablehallu.verification import verify
 from tablemend.tasks.tablehallu_llm.dataset import ROWS
 from tests.support.model_server.server import ModelServer
 

@@ -15,8 +15,6 @@ from huggingface_hub import ModelCard
 from transformers import AutoModelForCausalLM, AutoTokenizer, GenerationConfig
 
 from tablemend.config import parse
-from tablemend.datasets.tablehallu.dataset import make_dataset
-from tablemend.datasets.tablehallu.settings import Synthesis
 from tablemend.errors import TablemendError
 from tablemend.evaluation.command import CompareCommand
 from tablemend.evaluation.compare import compare as compare_systems
@@ -32,6 +30,8 @@ from tablemend.recipe.experiment import (
 )
 from tablemend.reports.content import with_interval
 from tablemend.runs import Run
+from tablemend.tasks.tablehallu.dataset import make_dataset
+from tablemend.tasks.tablehallu.settings import Synthesis
 from tablemend.training import checkpoints, stage
 from tests.support.finished_runs import (
     LORA,

@@ -14,9 +14,8 @@ from datasets import load_dataset, load_dataset_builder
 from huggingface_hub import DatasetCard
 
 from tablemend.config import Source, parse
-from tablemend.datasets.tablehallu import dataset as tablehallu
-from tablemend.datasets.tablehallu.settings import Synthesis
 from tablemend.errors import TablemendError
+from tablemend.meta_evaluation import labelled_claims
 from tablemend.publishing import hub
 from tablemend.publishing.command import PublishDataCommand
 from tablemend.publishing.dataset import write_folder
@@ -28,6 +27,8 @@ from tablemend.tasks.logic import dataset as logic
 from tablemend.tasks.logic.dataset import LogicSet
 from tablemend.tasks.tabfaith import data as tabfaith
 from tablemend.tasks.tabfaith.data import TabFaith
+from tablemend.tasks.tablehallu import dataset as tablehallu
+from tablemend.tasks.tablehallu.settings import Synthesis
 from tablemend.tasks.task import TaskOptions
 from tablemend.tasks.torr import data as torr
 from tablemend.tasks.torr.data import TorrSet

@@ -14,8 +14,8 @@ from tablemend.errors import TablemendError
 from tablemend.recipe.experiment import DpoCommand
 from tablemend.renderer import prompt_ids
 from tablemend.runs import write_json, write_jsonl
-from tablemend.tasks import tablehallu
-from tablemend.tasks.sources import read_examples
+from tablemend.tasks.tablehallu import prompts
+from tablemend.tasks.tablehallu.task import read_examples
 from tablemend.training import checkpoints, dpo
 from tablemend.training.data import PAIRS_FILE, read_pairs
 from tests.support.scripts import run_script
@@ -92,7 +92,7 @@ def test_the_ids_are_the_prompts_of_evaluation_and_whole_answers(
     end = tokenizer.eos_token_id
     rows = trainer.train_dataset
     for row, pair in zip(rows, read_pairs(pairs), strict=True):
-        chat = tablehallu.messages(examples[pair.example_id], "adversarial")
+        chat = prompts.messages(examples[pair.example_id], "adversarial")
         assert row["prompt_ids"] == prompt_ids(tokenizer, chat, True)
         for name in ("chosen", "rejected"):
             ids = row[f"{name}_ids"]

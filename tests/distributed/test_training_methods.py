@@ -12,7 +12,6 @@ import pytest
 from transformers import AutoTokenizer
 
 import random_training
-from tablemend.datasets.tablehallu import small_world
 from tablemend.errors import TablemendError
 from tablemend.recipe.experiment import (
     DistilCommand,
@@ -22,6 +21,7 @@ from tablemend.recipe.experiment import (
     TrainingRecipe,
 )
 from tablemend.runs import Run, write_jsonl
+from tablemend.tasks.tablehallu import small_world
 from tablemend.training import checkpoints, stage
 from tests.support.short_trainings import (
     RECIPES,

@@ -27,13 +27,13 @@ import torch
 from tablemend.backends.backend import Backend, open_backend
 from tablemend.backends.requests import Completion, Request, Sampling
 from tablemend.config import parse
-from tablemend.config.section import BackendOptions, Vllm
-from tablemend.datasets.tablehallu import small_world
+from tablemend.config.section import BackendOptions
+from tablemend.config.section import Vllm
 from tablemend.errors import TablemendError
 from tablemend.mitigations.constrained import answer_grammar, keeps_header
 from tablemend.recipe.experiment import GrpoCommand
 from tablemend.records import Example
-from tablemend.tasks import tablehallu
+from tablemend.tasks.tablehallu import prompts, small_world
 from tablemend.training.launch import check_server
 
 pytestmark = pytest.mark.vllm
@@ -70,7 +70,7 @@ def examples() -> list[Example]:
 @pytest.fixture(scope="module")
 def requests(examples: list[Example]) -> list[Request]:
     return [
-        Request(f"r{number}", tablehallu.messages(example, "adversarial"), GREEDY, False)
+        Request(f"r{number}", prompts.messages(example, "adversarial"), GREEDY, False)
         for number, example in enumerate(examples)
     ]
 
@@ -119,8 +119,8 @@ class TestOneEngine:
     ) -> None:
         fresh = list(small_world.examples(seed=78, n=6))
         requests = [
-            Request(f"{strategy}.{number}", tablehallu.messages(example, "clean", strategy), SHORT)
-            for strategy in tablehallu.STRATEGIES  # as systems come: one after the other
+            Request(f"{strategy}.{number}", prompts.messages(example, "clean", strategy), SHORT)
+            for strategy in prompts.STRATEGIES  # as systems come: one after the other
             for number, example in enumerate(fresh)
         ]
         completions = list(vllm.generate(requests))
@@ -151,7 +151,7 @@ class TestOneEngine:
                 value = json.loads(completion.text)
                 assert isinstance(value["rows"], int) and isinstance(value["sorted"], bool)
             else:
-                assert completion.text.startswith(tablehallu.MARKER)
+                assert completion.text.startswith(prompts.MARKER)
 
     def test_a_grammar_holds(
         self, vllm: Backend, examples: list[Example], requests: list[Request]

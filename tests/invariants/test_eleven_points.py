@@ -27,7 +27,6 @@ import random_training
 from tablemend.backends.backend import RequestCache
 from tablemend.backends.requests import Completion, Request, Sampling
 from tablemend.config import ConfigError, parse
-from tablemend.datasets.tablehallu import small_world
 from tablemend.detector.algorithm import Submission, detect_in_answers
 from tablemend.detector.errors import METRICS
 from tablemend.errors import TablemendError
@@ -39,7 +38,7 @@ from tablemend.records import Answer
 from tablemend.renderer import prompt_ids
 from tablemend.reports.tabulation import summarise
 from tablemend.runs import Run, surroundings
-from tablemend.tasks import tablehallu
+from tablemend.tasks.tablehallu import prompts, small_world
 from tablemend.training import checkpoints, launch, plan, stage
 from tablemend.training.data import (
     IGNORED,
@@ -78,9 +77,9 @@ def test_1_the_loss_is_on_the_answer_alone_and_the_template_rewrites_nothing(
         loss = tokenizer.decode([label for label in row.labels if label != IGNORED])
         assert "<think>" not in loss and loss.startswith("####")
         row = render(tokenizer, example, "adversarial", quote)
-        target = tablehallu.target(example, "adversarial", "quote", "markdown")
+        target = prompts.target(example, "adversarial", "quote", "markdown")
         turns = [
-            *tablehallu.messages(example, "adversarial"),
+            *prompts.messages(example, "adversarial"),
             {"role": "assistant", "content": target},
             {"role": "user", "content": "Thanks."},
         ]
@@ -119,7 +118,7 @@ def test_3_training_and_evaluation_show_the_same_prompt(tiny_model: Path, recipe
     system = config.evaluation.systems["sft"]
     for example in EXAMPLES:
         row = render(tokenizer, example, "adversarial", config)
-        chat = tablehallu.messages(example, "adversarial", system.prompt, config.format)
+        chat = prompts.messages(example, "adversarial", system.prompt, config.format)
         assert list(row.prompt) == prompt_ids(tokenizer, chat, config.thinking_of(system) != "off")
         assert row.input_ids.count(number) == 1
     for other in ("prompt=careful", "thinking=off", "format=json"):

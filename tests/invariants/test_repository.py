@@ -135,9 +135,9 @@ def test_the_demo_is_three_valid_commands_on_the_same_data(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     from tablemend.config import parse
-    from tablemend.datasets.tablehallu.settings import Synthesis
     from tablemend.evaluation.command import CompareCommand
     from tablemend.recipe.experiment import SftCommand
+    from tablemend.tasks.tablehallu.settings import Synthesis
 
     monkeypatch.chdir(ROOT)
     scripts = _scripts("demo")
@@ -175,10 +175,10 @@ def test_the_demo_of_a_real_model_trains_what_it_fetched_once_and_compares_five_
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     from tablemend.config import parse
-    from tablemend.datasets.tablehallu.settings import Synthesis
     from tablemend.evaluation.command import CompareCommand
     from tablemend.pretrained.fetch import NAMES
     from tablemend.recipe.experiment import SftCommand
+    from tablemend.tasks.tablehallu.settings import Synthesis
 
     monkeypatch.chdir(ROOT)
     (_, (model,)), (_, data), (_, training), (_, comparison) = _scripts("demo-real")
@@ -213,9 +213,9 @@ def test_the_licence_is_whole() -> None:
 PACKAGES = (
     "shipped errors plugins workers statistics robustness foreign from_json thinking values tables "
     "records config runs renderer exact_match detector evidence programs datasets "
-    "datasets.card datasets.source_tables datasets.statistics_plot datasets.tablehallu "
+    "datasets.card datasets.source_tables "
     "generations backends reports results prompting verifier "
-    "tasks mitigations recipe evaluation training pretrained "
+    "tasks tasks.tablehallu mitigations recipe evaluation training pretrained "
     "tasks.tablehallu_llm meta_evaluation "
     "annotation publishing reproduction harnesses script api cli __main__"
 ).split()
@@ -309,7 +309,7 @@ def test_a_script_that_verifies_nothing_reaches_no_verifier(script: str) -> None
 
 @pytest.mark.parametrize(
     "package",
-    "values records tables detector config datasets/tablehallu annotation robustness api".split()
+    "values records tables detector config tasks/tablehallu annotation robustness api".split()
     + "evidence programs verifier exact_match results".split(),
 )
 def test_packages_that_run_on_a_laptop_load_no_torch(package: str) -> None:

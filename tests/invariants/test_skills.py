@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from tablemend.datasets.tablehallu.small_world import ENGINE, SCOPE_COLUMN, Size, example, examples
 from tablemend.records import Example
-from tablemend.tasks.tablehallu import quotation
+from tablemend.tasks.tablehallu.prompts import quotation
+from tablemend.tasks.tablehallu.small_world import ENGINE, SCOPE_COLUMN, Size, example, examples
 from tiny_base import skills
 from tiny_base.config import Skills, World
 

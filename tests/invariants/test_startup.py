@@ -60,12 +60,12 @@ TASKS["table_generation"]()
 print("loaded:", *sys.modules)
 """
     found = loaded(code)
-    assert "tablemend.tasks.table_generation" in found
+    assert "tablemend.tasks.tablehallu.task" in found
     others = (
         "tasks.torr",
         "tasks.faith",
         "tasks.logic",
-        "tasks.table_scorer",
+        "tasks.tablehallu.scoring",
         "verifier",
         "evidence",
     )

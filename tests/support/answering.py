@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 
 from tablemend.records import ContextKind, Example
-from tablemend.tasks import tablehallu
+from tablemend.tasks.tablehallu import prompts
 from tests.support.chat_server import ChatServer, Reply, Seen, answer, refuse
 
 USAGE = {"prompt_tokens": 100, "completion_tokens": 50, "total_tokens": 150}
@@ -85,5 +85,5 @@ def right_answer(body: dict[str, Any], examples: Sequence[Example]) -> str:
     """The gold table, in the format that the prompt asks for."""
     text = body["messages"][-1]["content"]
     example, _ = asked(body, examples)
-    (output,) = [name for name, words in tablehallu.FORMATS.items() if words in text]
-    return tablehallu.answer(example.gold_table, output)
+    (output,) = [name for name, words in prompts.FORMATS.items() if words in text]
+    return prompts.answer(example.gold_table, output)

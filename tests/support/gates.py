@@ -8,12 +8,13 @@ from typing import Any, get_args
 import yaml
 from transformers.trainer_utils import SaveStrategy
 
-from tablemend.datasets.tablehallu import small_world
-from tablemend.recipe.experiment import STAGES, TrainingRecipe
+from tablemend.recipe.experiment import STAGES
+from tablemend.recipe.experiment import TrainingRecipe
 from tablemend.runs import write_jsonl
 from tablemend.tasks.claim_verification import LabelledClaim
 from tablemend.tasks.faith.sample import MASK, MaskedSpan
 from tablemend.tasks.tabfaith.task import TabFaithExample
+from tablemend.tasks.tablehallu import small_world
 from tablemend.tasks.torr.task import TableQuestion
 from tests.support.short_trainings import RECIPES, ROOT, injected_pairs
 from tests.support.trainings_in_process import begin

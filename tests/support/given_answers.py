@@ -12,7 +12,7 @@ from typing import Any
 
 from tablemend.script import run_script
 from tablemend.tables.table import Table
-from tablemend.tasks import tablehallu
+from tablemend.tasks.tablehallu import prompts
 from tablemend.training import grpo
 
 Turn = Callable[..., tuple[list[list[int]], Any]]
@@ -21,7 +21,7 @@ _draw: Turn = grpo.Trainer._generate_single_turn
 
 def _variants(gold: Table) -> list[str]:
     """A whole answer, one that lacks a row, one without a table, and the whole one again."""
-    whole = tablehallu.answer(gold)
+    whole = prompts.answer(gold)
     return [whole, "\n".join(whole.splitlines()[:-1]), "No table.", whole]
 
 

@@ -15,7 +15,7 @@ from tablemend.generations import Stored
 from tablemend.records import UNDECIDED, Example
 from tablemend.reports.report import ShownSystems, Views
 from tablemend.reports.tabulation import RESULTS_VERSION, cost, tabulate
-from tablemend.tasks.table_generation import TableGeneration
+from tablemend.tasks.tablehallu.task import TableGeneration
 
 TASK = TableGeneration()
 SETTINGS = {

@@ -9,7 +9,7 @@ import pytest
 from tablemend.recipe.experiment import TrainingRecipe
 from tablemend.recipe.training import Reward
 from tablemend.runs import Run
-from tablemend.tasks.table_reward import TableReward
+from tablemend.tasks.tablehallu.scoring import TableReward
 from tablemend.tasks.task import Score
 from tablemend.training import checkpoints, distil, dpo, grpo, sft, stage
 from tablemend.training.trainer import read_rates

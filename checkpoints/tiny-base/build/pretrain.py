@@ -45,7 +45,7 @@ def pretrain(config: PretrainCommand, run: Run, out: Path) -> None:
     import torch
 
     from tablemend.backends.loading import emulation
-    from tablemend.datasets.tablehallu.small_world import ENGINE
+    from tablemend.tasks.tablehallu.small_world import ENGINE
     from tablemend.training import checkpoints
     from tablemend.training.launch import choose_precision
     from tiny_base.training import Trainer, build_tokenizer

@@ -43,18 +43,18 @@ _TABLES = "tables"
 Record = dict[str, Any]
 """What came of a number: ``line``, ``split`` and ``counts`` of its example (or of several:
 ``examples`` says how many, and there are as many lines), or why it was ``dropped``, or where its
-source is and why it was ``skipped``; ``notes``: what was drawn in vain, by reason; and ``beside``:
+source is and why it was ``skipped``; ``notes``: rejected draws, by reason; and ``beside``:
 lines for further files, by their names."""
 
 
-class Skipped(NamedTuple):
+class SkippedTable(NamedTuple):
     """A place without a usable table, and why."""
 
     where: str
     reason: str
 
 
-class Opened(NamedTuple):
+class OpenedSource(NamedTuple):
     """The source of a data set.
 
     Attributes:
@@ -66,17 +66,13 @@ class Opened(NamedTuple):
 
     tables: Any
     hashes: Sequence[str]
-    skipped: Sequence[Skipped]
+    skipped: Sequence[SkippedTable]
     unfit: int = 0
 
 
-def refuse_empty_splits(source: str, opened: Opened, shares: Shares) -> None:
-    """Refuse tables that leave a split without one.
+def refuse_empty_splits(source: str, opened: OpenedSource, shares: Shares) -> None:
+    """Refuse tables that leave a split without one, whose share is not 0.
 
-    Args:
-        source: where the tables are, for the message.
-        opened: the tables.
-        shares: of the splits; one of 0 is not asked for.
 
     Raises:
         TablemendError: with the number of tables that leave none empty 99 times in 100.
@@ -98,11 +94,11 @@ def refuse_empty_splits(source: str, opened: Opened, shares: Shares) -> None:
     )
 
 
-def make_by_number(
+def build_resumable(
     out: Path,
     noted: dict[str, Any],
     total: int,
-    open_source: Callable[[], Opened],
+    open_source: Callable[[], OpenedSource],
     make: Callable[[Any, Sequence[int]], Iterator[Record]],
     card: Callable[[dict[str, Any]], str],
     progress: Callable[[int], object],
@@ -128,7 +124,13 @@ def make_by_number(
 
     def make_files(store: Store) -> dict[str, Any]:
         source = open_source()
-        _note_tables(store, hash_text("".join(source.hashes)))
+        digest = hash_text("".join(source.hashes))
+        if _TABLES not in store:
+            store.put({"number": _TABLES, "hash": digest})
+        elif store[_TABLES]["hash"] != digest:
+            raise TablemendError(
+                f"the source tables have changed since {out} was begun; give another out="
+            )
         missing = [number for number in range(total) if number not in store]
         progress(total - len(missing))
         for record in make(source.tables, missing):
@@ -143,8 +145,8 @@ def make_by_number(
 
 
 def _join(
-    out: Path, store: Store, total: int, source: Opened
-) -> tuple[dict[str, Any], list[Skipped]]:
+    out: Path, store: Store, total: int, source: OpenedSource
+) -> tuple[dict[str, Any], list[SkippedTable]]:
     """Write the splits; the counts, and what was skipped.
 
     Raises:
@@ -161,7 +163,7 @@ def _join(
             for name, lines in record.get("beside", {}).items():
                 beside[name] += lines
             if "skipped" in record:
-                left_out.append(Skipped(*record["skipped"]))
+                left_out.append(SkippedTable(*record["skipped"]))
                 continue
             if "dropped" in record:
                 dropped[record["dropped"]] += 1
@@ -278,20 +280,6 @@ def refuse_other_files(out: Path, begun: str) -> None:
         raise TablemendError(f"out={out} holds something else; give another out=")
 
 
-def _note_tables(store: Store, digest: str) -> None:
-    """Note the hash of the source tables, or compare it with the one noted.
-
-    Raises:
-        TablemendError: the source has changed since the data set was begun.
-    """
-    if _TABLES not in store:
-        store.put({"number": _TABLES, "hash": digest})
-    elif store[_TABLES]["hash"] != digest:
-        raise TablemendError(
-            f"the source tables have changed since {store.path.parent} was begun; give another out="
-        )
-
-
 @contextmanager
 def lines_file(path: Path) -> Iterator[Callable[[str], object]]:
     """What writes lines into a file that has its name when it is whole."""
@@ -307,11 +295,7 @@ def lines_file(path: Path) -> Iterator[Callable[[str], object]]:
 
 @contextmanager
 def split_files(out: Path) -> Iterator[Callable[[str, Split], object]]:
-    """What writes lines into the files of their splits.
-
-    Args:
-        out: the folder; in the end it has no file of a split without lines.
-    """
+    """What writes lines into the files of their splits; one without lines is no file."""
     with ExitStack() as stack:
         paths = {split: out / f"{split}.jsonl" for split in SPLITS}
         files = {split: stack.enter_context(lines_file(path)) for split, path in paths.items()}

@@ -1,9 +1,8 @@
-"""Whether who does not read the query can tell gold rows from distractors: for the card of a data
-set, and for ``benchmarks/shortcuts.py``.
+"""Can a query-blind classifier tell gold rows from distractors?
 
-Classifiers that never see the query learn from some tables and are tested on others; a rule without
-learning takes the rows whose values are said least often. They need scikit-learn, which is slow to
-load.
+For the card of a data set, and for ``benchmarks/shortcuts.py``. Classifiers that never see the
+query learn from some tables and are tested on others; a rule without learning takes the rows whose
+values are said least often. They need scikit-learn, which is slow to load.
 """
 
 from __future__ import annotations
@@ -135,15 +134,6 @@ class Probe:
             mean_interval(share, clusters=of),
             float(np.mean(chance)),
         )
-
-
-def measure(train: Sequence[Example], test: Sequence[Example], in_turn: bool = False) -> Shortcuts:
-    """What gradient boosting over everything tells of the test examples, learnt on the others.
-
-    ``in_turn`` is as in :meth:`Probe.figures`.
-    """
-    probe = Probe(train, test)
-    return probe.figures(probe.scores(), in_turn)
 
 
 def say_shortcuts(out: Path) -> str:

@@ -1,4 +1,4 @@
-"""The splits of a data set: by table, so that none is in two."""
+"""Where tables are read from, and the splits of a data set: by table, so that none is in two."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from tablemend.config import Section
+from tablemend.config import HUB, Section
 
 Split = Literal["train", "validation", "test"]
 SPLITS: tuple[Split, ...] = ("train", "validation", "test")
@@ -39,3 +39,27 @@ def split_of(source_hash: str, shares: Shares) -> Split:
         if position < reached:
             return split
     return "test" if shares.test else "train"
+
+
+POOL = "pool"
+"""The built-in topics."""
+UNKNOWN = "unknown"
+"""Domain and category of tables whose titles and headers do not say them."""
+
+
+class HubOptions(Section):
+    """What is read of a data set on the Hub."""
+
+    dataset_split: str = "train"
+    """Split to read where the source is on the Hub."""
+    dataset_config: str | None = None
+    """Configuration (subset) of a data set on the Hub; null where it has but one."""
+    dataset_revision: str | None = None
+    """Commit, tag or branch of a data set on the Hub; null: the newest."""
+
+    def unread(self, *sources: str) -> Iterator[tuple[str, str]]:
+        """The options that no source reads."""
+        if not any(source.startswith(HUB) for source in sources):
+            for name in ("dataset_config", "dataset_revision"):
+                if getattr(self, name) is not None:
+                    yield name, f"only a `{HUB}` source has one"

@@ -17,7 +17,7 @@ from tablemend.detector.keys import (
     primary_key,
 )
 from tablemend.detector.matching import Cells, match_rows
-from tablemend.detector.order import SortRule
+from tablemend.detector.query import SortRule
 from tablemend.detector.similarity import LexicalSimilarity, Similarity
 from tablemend.errors import TablemendError, defect
 from tablemend.records import Finding, Judgement, Share
@@ -118,22 +118,16 @@ def detect_in_answers(
     name = detector_name(similarity)
     for one in submissions:
         if one.failed:
-            yield _unscored(f"no answer: {one.failed}", name)
+            yield Judgement(unscored=f"no answer: {one.failed}", scorer=name)
             continue
         try:
             yield detect_in_answer(
-                one.text,
-                one.gold,
-                one.context,
-                one.order,
-                one.format,
-                similarity,
-                one.decimals,
+                one.text, one.gold, one.context, one.order, one.format, similarity, one.decimals
             )
         except (TablemendError, OSError, MemoryError):
             raise
         except Exception as error:  # the others of the stream go on
-            yield _unscored(defect(error), name)
+            yield Judgement(unscored=defect(error), scorer=name)
 
 
 def detector_name(similarity: Similarity) -> str:
@@ -172,9 +166,10 @@ def _detect_in_table(
     name = detector_name(similarity)
     gold = prepare_gold(gold_table)
     if isinstance(gold, str):
-        return _unscored(gold, name)
+        return Judgement(unscored=gold, scorer=name)
     if order is not None and header_key(order.column) not in gold.headers:
-        return _unscored(f"the sort column {order.column!r} is not in the gold table", name)
+        reason = f"the sort column {order.column!r} is not in the gold table"
+        return Judgement(unscored=reason, scorer=name)
     answer = found.table
     if answer is None:
         unread = Finding("format_error", None, None, None, None, f"{_NO_TABLE}{found.reason}")
@@ -184,19 +179,15 @@ def _detect_in_table(
         return Judgement(alone, _recall(gold, 0, 0), abstained, scorer=name, said=said)
     said = names_of_rows(answer)
     format_error = check_format(gold, answer)
+    findings: tuple[Finding, ...] = (format_error,) if format_error else ()
     aligned = align(answer, gold, similarity)
     if aligned is None:
-        only = (format_error,) if format_error else ()
         abstained = bool(gold.rows) and not filled_rows(answer)
-        return Judgement(only, _recall(gold, 0, 0), abstained, scorer=name, said=said)
+        return Judgement(findings, _recall(gold, 0, 0), abstained, scorer=name, said=said)
     place, body, cells, matched = aligned
     cells.prepare((gold_row, row) for row, gold_row in matched.items())
     stated = _count_matched_cells(gold, place, cells, matched)
-    findings = (
-        (format_error,)
-        if format_error
-        else tuple(find_errors(gold, cells, matched, body, context, order))
-    )
+    findings = findings or tuple(find_errors(gold, cells, matched, body, context, order))
     return Judgement(findings, _recall(gold, len(matched), stated), scorer=name, said=said)
 
 
@@ -218,17 +209,16 @@ def why_no_table(judgement: Judgement) -> str:
     return ""
 
 
-def _unscored(reason: str, name: str) -> Judgement:
-    return Judgement(unscored=reason, scorer=name)
-
-
 def align(answer: Table, gold: Gold, similarity: Similarity = _LEXICAL) -> Alignment | None:
     """The rows and cells of an answer beside those of its gold table.
 
     ``None`` where no row can be named: the answer has no key column, or no filled row. The rows of
     a gold table without any are named by the answer's own key column.
     """
-    shared = _shared_columns(gold, answer)
+    places: dict[str, int] = {}
+    for index, column in enumerate(answer.columns):
+        places.setdefault(header_key(column), index)
+    shared = [(index, places[name]) for index, name in enumerate(gold.headers) if name in places]
     body = filled_rows(answer)
     place = [index for index, _ in shared]
     if not body or not (gold.key in place if gold.rows else place):
@@ -248,14 +238,6 @@ def align(answer: Table, gold: Gold, similarity: Similarity = _LEXICAL) -> Align
         gold.is_info_box,
     )
     return Alignment(place, body, cells, match_rows(cells))
-
-
-def _shared_columns(gold: Gold, answer: Table) -> list[tuple[int, int]]:
-    """(gold, answer) indices of the columns of equal name, in gold order."""
-    places: dict[str, int] = {}
-    for index, column in enumerate(answer.columns):
-        places.setdefault(header_key(column), index)
-    return [(index, places[name]) for index, name in enumerate(gold.headers) if name in places]
 
 
 def _count_matched_cells(

@@ -1,7 +1,7 @@
 """The errors of an answer table: what each is called, and how it is found (TableHallu, C.1).
 
-A further error type is one entry of :data:`ERRORS` and the code here that
-finds it; ``tasks/injected_errors.py`` puts it into gold answers, for training and tests.
+A further error type is one entry of :data:`ERRORS` and the code here that finds it;
+``tasks/tablehallu/injected_errors.py`` puts it into gold answers, for training and tests.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from tablemend.values.text import header_key
 if TYPE_CHECKING:  # who only trains reads the metrics here, and loads no detector
     from tablemend.detector.keys import Gold
     from tablemend.detector.matching import Cells
-    from tablemend.detector.order import SortRule
+    from tablemend.detector.query import SortRule
     from tablemend.tables.table import Cell, Table
 
 REPEATED = "a column stands more than once: "
@@ -161,22 +161,13 @@ def check_format(gold: Gold, answer: Table) -> Finding | None:
     if repeated:
         evidence = REPEATED + ", ".join(map(repr, repeated.values()))
     elif missing or extra:
-        reasons = []
-        if missing:
-            reasons.append(f"missing: {', '.join(map(repr, missing))}")
-        if extra:
-            reasons.append(f"not asked for: {', '.join(map(repr, extra))}")
-        evidence = "columns " + "; ".join(reasons)
+        reasons = (("missing", missing), ("not asked for", extra))
+        said = (f"{why}: {', '.join(map(repr, names))}" for why, names in reasons if names)
+        evidence = "columns " + "; ".join(said)
     else:
         evidence = "the columns are in another order"
-    return Finding(
-        "format_error",
-        None,
-        missing[0] if missing else None,
-        " | ".join(gold.table.columns),
-        " | ".join(answer.columns),
-        evidence,
-    )
+    first, expected = (missing[0] if missing else None), " | ".join(gold.table.columns)
+    return Finding("format_error", None, first, expected, " | ".join(answer.columns), evidence)
 
 
 def find_errors(
@@ -189,12 +180,10 @@ def find_errors(
 ) -> Iterator[Finding]:
     """Everything after the format check; the answer's columns are the gold table's here."""
     for row, number in enumerate(body):
-        if row in matched:
-            if cells.identical(matched[row], row):
-                continue
-            yield from _find_cell_errors(gold, cells, matched[row], row, number)
-        else:
+        if row not in matched:
             yield _place_unmatched(cells, matched, row, body, context)
+        elif not cells.identical(matched[row], row):
+            yield from _find_cell_errors(gold, cells, matched[row], row, number)
     if order is not None:
         yield from _find_order_error(gold, cells, matched, body, order)
 
@@ -216,9 +205,8 @@ def _find_cell_errors(
         elif is_blank(got):
             yield Finding("attribute", number, name, expected, got, "the value is missing")
         else:
-            evidence = (
-                f"{_name(cells.gold[gold_row][cells.key])} has {expected!r} in the gold table"
-            )
+            name_of_row = _name(cells.gold[gold_row][cells.key])
+            evidence = f"{name_of_row} has {expected!r} in the gold table"
             yield Finding("attribute", number, name, expected, got, evidence)
 
 
@@ -240,18 +228,19 @@ def _place_unmatched(
                 f" the gold table has no further row for {_name(key)}"
             )
             return Finding("out_of_range", body[row], None, None, key, evidence)
-    from tablemend.detector.mentions import index_context
+    from tablemend.detector.similarity import index_context
 
     mentions = index_context(context).mentions
     said = cells.answer[row][1 - cells.key] if cells.is_info_box else None
+    type = "out_of_range"
     if said and (mentions(said) or all(map(mentions, said.split(", ")))):
         evidence = f"{said!r} is in the context, but the gold table has no row {_name(key)}"
-        return Finding("out_of_range", body[row], None, None, key, evidence)
-    if mentions(key):
+    elif mentions(key):
         evidence = f"{_name(key)} is in the context but not in the gold table"
-        return Finding("out_of_range", body[row], None, None, key, evidence)
-    evidence = f"{_name(key)} is neither in the gold table nor in the context"
-    return Finding("entity_fabrication", body[row], None, None, key, evidence)
+    else:
+        type = "entity_fabrication"
+        evidence = f"{_name(key)} is neither in the gold table nor in the context"
+    return Finding(type, body[row], None, None, key, evidence)
 
 
 def _find_order_error(
@@ -269,7 +258,7 @@ def _find_order_error(
         if keys[read_value(gold.rows[gold_row][gold.key]).text] == 1
         or cells.same(gold_row, row, column)
     ]
-    from tablemend.detector.order import find_disorder
+    from tablemend.detector.query import find_disorder  # who only trains does not need it
 
     disorder = find_disorder(values, [matched[row] for row in rows], order.order)
     if disorder:

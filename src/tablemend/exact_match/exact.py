@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import combinations
 from typing import Literal
 
-from tablemend.exact_match.reading import Grid, Unreadable, read_answer
+from tablemend.exact_match.reading import Unreadable, read_answer
 
 SCORER = "exact 3"
 """Name and version; a change that can change a verdict raises the version."""
@@ -22,6 +22,7 @@ SCORER = "exact 3"
 Kind = Literal["unreadable", "columns", "extra_row", "cell", "order"]
 Value = str | Decimal | None
 """A cell as it is compared; ``None`` is a blank."""
+Row = tuple[Value, ...]
 
 _BLANKS = frozenset(
     {"", "-", "--", "\N{EN DASH}", "\N{EM DASH}", "n/a", "na", "nan", "none", "null"}
@@ -83,47 +84,28 @@ def compare_exactly(
     Returns:
         The opinion; unscored where the gold table itself cannot be compared with.
     """
-    gold = Grid(
-        tuple(map(_plain, columns)), tuple(tuple(cell or "" for cell in row) for row in rows)
-    )
-    if problem := _why_not(gold, sort_column):
-        return Opinion(unscored=problem)
-    count = len(_filled(gold.rows))
+    names = tuple(map(_plain, columns))
+    gold = _filled([[cell or "" for cell in row] for row in rows])
+    if len(set(names)) < len(names):
+        return Opinion(unscored="a column of the gold table stands twice")
+    if rows and not gold:
+        return Opinion(unscored="the gold table has rows, and all of them are blank")
+    if sort_column is not None and _plain(sort_column) not in names:
+        return Opinion(unscored=f"the sort column {sort_column!r} is not in the gold table")
     try:
         answer = read_answer(text, format)
     except Unreadable as error:
-        return Opinion((Difference("unreadable", str(error)),), 0, count)
+        return Opinion((Difference("unreadable", str(error)),), 0, len(gold))
     body = _filled(answer.rows)
     if not body and not answer.columns:
-        return Opinion((), 0, count)
-    if tuple(map(_plain, answer.columns)) != gold.columns:
+        return Opinion((), 0, len(gold))
+    if tuple(map(_plain, answer.columns)) != names:
         said = f"{' | '.join(answer.columns)} instead of {' | '.join(columns)}"
-        return Opinion((Difference("columns", said),), 0, count)
-    body = _without_numbers(body, {value for row in _filled(gold.rows) for value in row})
+        return Opinion((Difference("columns", said),), 0, len(gold))
+    body = _without_numbers(body, {value for row in gold for value in row})
     halves = {columns.index(name): Decimal(10) ** -n / 2 for name, n in (decimals or {}).items()}
-    return _compare_rows(gold, body, sort_column, halves)
-
-
-def _why_not(gold: Grid, sort_column: str | None) -> str:
-    """Why nothing can be compared with a gold table; empty where it can be."""
-    if len(set(gold.columns)) < len(gold.columns):
-        return "a column of the gold table stands twice"
-    if gold.rows and not _filled(gold.rows):
-        return "the gold table has rows, and all of them are blank"
-    if sort_column is not None and _plain(sort_column) not in gold.columns:
-        return f"the sort column {sort_column!r} is not in the gold table"
-    return ""
-
-
-def _compare_rows(
-    table: Grid,
-    body: Sequence[tuple[Value, ...]],
-    sort_column: str | None,
-    halves: Mapping[int, Decimal],
-) -> Opinion:
-    gold = _filled(table.rows)
-    key = _key_columns(gold, len(table.columns))
-    waiting: dict[tuple[Value, ...], list[int]] = {}
+    key = _key_columns(gold, len(names))
+    waiting: dict[Row, list[int]] = {}
     for number, row in enumerate(gold):
         waiting.setdefault(_pick(row, key), []).append(number)
     found: list[int] = []
@@ -136,12 +118,29 @@ def _compare_rows(
             differences.append(Difference("extra_row", f"row {number}, {named}: {again}"))
             continue
         found.append(same.pop(0))
-        differences += _compare_cells(table.columns, gold[found[-1]], row, number, halves)
-    differences += _compare_order(table.columns, gold, found, sort_column)
+        for place, (wanted, got) in enumerate(zip(gold[found[-1]], row, strict=True)):
+            if wanted != got and not _is_rounded(wanted, got, halves.get(place)):
+                said = f"row {number}, {names[place]}: {_said(got)} instead of {_said(wanted)}"
+                differences.append(Difference("cell", said))
+    if sort_column is not None:  # the rows found come as in gold, but for ties and for blanks
+        place = names.index(_plain(sort_column))
+        first: dict[Value, int] = {}
+        for number, row in enumerate(gold):
+            first.setdefault(row[place], number)
+        ranks = [first[gold[number][place]] for number in found if gold[number][place] is not None]
+        if ranks != sorted(ranks):
+            said = f"the rows are not in the order of {sort_column}"
+            differences.append(Difference("order", said))
     return Opinion(tuple(differences), len(found), len(gold))
 
 
-def _key_columns(gold: Sequence[tuple[Value, ...]], width: int) -> tuple[int, ...]:
+def _is_rounded(wanted: Value, got: Value, half: Decimal | None) -> bool:
+    if half is None or not isinstance(wanted, Decimal) or not isinstance(got, Decimal):
+        return False
+    return abs(wanted - got) <= half
+
+
+def _key_columns(gold: Sequence[Row], width: int) -> tuple[int, ...]:
     """The fewest columns that name every row, filled and different in each; texts first."""
     numeric = {i for i in range(width) if all(isinstance(row[i], Decimal | None) for row in gold)}
     order = sorted(range(width), key=lambda index: (index in numeric, index))
@@ -153,56 +152,17 @@ def _key_columns(gold: Sequence[tuple[Value, ...]], width: int) -> tuple[int, ..
     return tuple(range(width))
 
 
-def _pick(row: Sequence[Value], columns: Sequence[int]) -> tuple[Value, ...]:
+def _pick(row: Sequence[Value], columns: Sequence[int]) -> Row:
     return tuple(row[index] for index in columns)
 
 
-def _compare_cells(
-    columns: Sequence[str],
-    wanted: Sequence[Value],
-    row: Sequence[Value],
-    number: int,
-    halves: Mapping[int, Decimal],
-) -> Iterator[Difference]:
-    for place, (column, expected, got) in enumerate(zip(columns, wanted, row, strict=True)):
-        if expected != got and not _is_rounded(expected, got, halves.get(place)):
-            said = f"row {number}, {column}: {_said(got)} instead of {_said(expected)}"
-            yield Difference("cell", said)
-
-
-def _is_rounded(expected: Value, got: Value, half: Decimal | None) -> bool:
-    if half is None or not isinstance(expected, Decimal) or not isinstance(got, Decimal):
-        return False
-    return abs(expected - got) <= half
-
-
-def _compare_order(
-    columns: Sequence[str],
-    gold: Sequence[tuple[Value, ...]],
-    found: Sequence[int],
-    sort_column: str | None,
-) -> Iterator[Difference]:
-    """The rows found must come as in the gold table, but for ties and for blanks."""
-    if sort_column is None:
-        return
-    place = columns.index(_plain(sort_column))
-    first: dict[Value, int] = {}
-    for number, row in enumerate(gold):
-        first.setdefault(row[place], number)
-    ranks = [first[gold[number][place]] for number in found if gold[number][place] is not None]
-    if ranks != sorted(ranks):
-        yield Difference("order", f"the rows are not in the order of {sort_column}")
-
-
-def _filled(rows: Sequence[Sequence[str]]) -> list[tuple[Value, ...]]:
+def _filled(rows: Sequence[Sequence[str]]) -> list[Row]:
     """The rows as they are compared, without those of blanks alone."""
     values = (tuple(map(_value, row)) for row in rows)
     return [row for row in values if set(row) != {None}]
 
 
-def _without_numbers(
-    rows: list[tuple[Value, ...]], known: Collection[Value]
-) -> list[tuple[Value, ...]]:
+def _without_numbers(rows: list[Row], known: Collection[Value]) -> list[Row]:
     """Rows that are numbered in their first cells ("3. Zelotinib") without the numbers."""
     cut = [re.sub(rf"^\(?{n}[.):] ", "", str(row[0])) for n, row in enumerate(rows, 1)]
     if any(row[0] == name or row[0] in known for name, row in zip(cut, rows, strict=True)):

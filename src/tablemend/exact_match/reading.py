@@ -91,7 +91,10 @@ _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
 _EMPHASIS = re.compile(r"(\*\*|__|\*|_|`)(.+)\1", re.DOTALL)
 
 
-def _find_markdown(text: str) -> list[Grid | Unreadable]:
+Found = list[Grid | Unreadable]
+
+
+def _find_markdown(text: str) -> Found:
     blocks: list[list[str]] = [[]]
     for line in text.splitlines():
         stripped = _LABEL.sub("", line.strip())
@@ -146,8 +149,8 @@ class _Pairs(list[tuple[str, Any]]):
     """An object as it was written, names that stand twice included."""
 
 
-def _find_json(text: str) -> list[Grid | Unreadable]:
-    found: list[Grid | Unreadable] = []
+def _find_json(text: str) -> Found:
+    found: Found = []
     values = []
     text = _LAST_COMMA.sub(lambda match: match[1] or "", text)
     position = 0
@@ -162,14 +165,13 @@ def _find_json(text: str) -> list[Grid | Unreadable]:
             return [Unreadable("JSON that is nested too deeply")]
         values.append(value)
         found.append(_read_json(value))
-    if 1 < len(values) == len(found) and all(map(_is_record, values)):
+    if 1 < len(values) == len(found) and all(
+        isinstance(value, _Pairs) and not any(isinstance(cell, list) for _, cell in value)
+        for value in values
+    ):
         return [_read_json(values)]  # JSON lines
-    whole: list[Grid | Unreadable] = [one for one in found if isinstance(one, Grid)]
+    whole: Found = [one for one in found if isinstance(one, Grid)]
     return whole or found
-
-
-def _is_record(value: Any) -> bool:
-    return isinstance(value, _Pairs) and not any(isinstance(cell, list) for _, cell in value)
 
 
 def _read_json(value: Any) -> Grid | Unreadable:
@@ -235,7 +237,7 @@ _TEXT = re.compile(r"\\text(" + "|".join(_NAMED) + r")(?:\{\}|(?![a-z]))")
 _LATEX_ESCAPE = re.compile(r"\\([&%$#_{}])")
 
 
-def _find_latex(text: str) -> list[Grid | Unreadable]:
+def _find_latex(text: str) -> Found:
     found = [_read_latex(match[2]) for match in _TABULAR.finditer(text)]
     if not found and "\\begin{tabular}" in text:
         return [Unreadable("the tabular never ends")]
@@ -243,23 +245,18 @@ def _find_latex(text: str) -> list[Grid | Unreadable]:
 
 
 def _read_latex(body: str) -> Grid | Unreadable:
-    rest = body[_end_of_specification(body) :]
+    depth, rest = 0, body
+    for place, character in enumerate(body):  # behind {l|r|p{3cm}}
+        depth += (character == "{") - (character == "}")
+        if depth == 0 and character == "}":
+            rest = body[place + 1 :]
+            break
     lines = [
         [_latex_text(cell) for cell in _AMPERSAND.split(line)]
         for line in _ROW_END.split(_RULE.sub(" ", rest))
         if line.strip()
     ]
     return _grid(lines) if lines else Unreadable("a tabular without a row")
-
-
-def _end_of_specification(body: str) -> int:
-    """Behind ``{l|r|p{3cm}}``."""
-    depth = 0
-    for place, character in enumerate(body):
-        depth += (character == "{") - (character == "}")
-        if depth == 0 and character == "}":
-            return place + 1
-    return 0
 
 
 def _latex_text(cell: str) -> str:
@@ -271,7 +268,7 @@ def _latex_text(cell: str) -> str:
     return re.sub(r"(?<!\\)\{\}", "", _LATEX_ESCAPE.sub(r"\1", cell))
 
 
-_FINDERS: dict[str, Callable[[str], list[Grid | Unreadable]]] = {
+_FINDERS: dict[str, Callable[[str], Found]] = {
     "markdown": _find_markdown,
     "json": _find_json,
     "latex": _find_latex,

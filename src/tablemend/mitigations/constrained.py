@@ -1,8 +1,8 @@
 """Constrained decoding: a grammar for one answer, its header fixed and its cells free or quoted.
 
 Grammars are GBNF, which vLLM's structured outputs (xgrammar and guidance) and llguidance read. The
-fixed text is what :func:`tablemend.tasks.tablehallu.answer` writes, so that a fine-tuned model is
-not forced off what it was trained on.
+fixed text is what :func:`tablemend.tasks.tablehallu.prompts.answer` writes, so that a fine-tuned
+model is not forced off what it was trained on.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from tablemend.config import Format
 from tablemend.detector.query import columns_from_query
 from tablemend.evidence.source import Source
 from tablemend.tables.table import Table
-from tablemend.tasks.tablehallu import BLANK, answer
+from tablemend.tasks.tablehallu.prompts import BLANK
+from tablemend.tasks.tablehallu.prompts import answer
 from tablemend.values.text import sentence_spans
 
 WIDTHS = range(1, 13)

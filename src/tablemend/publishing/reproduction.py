@@ -14,13 +14,14 @@ from pydantic_core import to_jsonable_python
 from tablemend.config import EXAMPLE_FILES, HUB, SMALL_WORLD, Section
 from tablemend.datasets.build import SETTINGS
 from tablemend.datasets.card import command_of
-from tablemend.datasets.tablehallu.settings import Synthesis
+from tablemend.meta_evaluation.labelled_claims import Claims
 from tablemend.publishing.recorded import MERGED, Recorded, chain_of
 from tablemend.runs import MOVE_AWAY, read_object
 from tablemend.tasks.claim_verification import Claims
 from tablemend.tasks.faith.data import FaithSet
 from tablemend.tasks.logic.dataset import LogicSet
 from tablemend.tasks.tabfaith.data import TabFaith
+from tablemend.tasks.tablehallu.settings import Synthesis
 from tablemend.tasks.torr.data import TorrSet
 
 MAKERS: dict[str, tuple[str, type[Section]]] = {

@@ -14,19 +14,21 @@ from tablemend.config import SMALL_WORLD, parse
 from tablemend.config.load import keys_text, recipes_of, usage_text
 from tablemend.config.section import RunFolder
 from tablemend.datasets.build import describe
-from tablemend.datasets.source_tables.options import POOL
 from tablemend.datasets.source_tables.sources import SourceTable, open_source
-from tablemend.datasets.splits import SPLITS, Shares, Split, split_of
-from tablemend.datasets.tablehallu.dataset import make_dataset
-from tablemend.datasets.tablehallu.donors import Usable
-from tablemend.datasets.tablehallu.program_engine import FEWEST_ROWS, find_tables, open_maker
-from tablemend.datasets.tablehallu.settings import Shape, Synthesis
+from tablemend.datasets.splits import POOL, SPLITS, Shares, Split, split_of
 from tablemend.errors import TablemendError
 from tablemend.evaluation.command import CompareCommand
 from tablemend.pretrained.fetch import NAMES, Fetch, fetch
 from tablemend.recipe.experiment import SftCommand
 from tablemend.runs import Run, folder_of, say, write_jsonl
 from tablemend.tables.table import Table
+from tablemend.tasks.tablehallu.borrowed_names import Usable
+from tablemend.tasks.tablehallu.dataset import make_dataset
+from tablemend.tasks.tablehallu.engine import FEWEST_ROWS
+from tablemend.tasks.tablehallu.engine import find_tables
+from tablemend.tasks.tablehallu.engine import open_maker
+from tablemend.tasks.tablehallu.settings import Shape
+from tablemend.tasks.tablehallu.settings import Synthesis
 from tablemend.values.text import count_tokens
 
 ROWS = ((5, 6), (3, 4), (2, 3), (1, 2))

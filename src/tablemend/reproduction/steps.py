@@ -18,8 +18,8 @@ def make_data(script: str, tokens: Sequence[str]) -> dict[str, Any]:
     """Make a data set, as the script of this name does; its counts."""
     match script:
         case "tablehallu":
-            from tablemend.datasets.tablehallu import dataset as tablehallu
-            from tablemend.datasets.tablehallu.settings import Synthesis
+            from tablemend.tasks.tablehallu import dataset as tablehallu
+            from tablemend.tasks.tablehallu.settings import Synthesis
 
             return tablehallu.make_dataset(parse(Synthesis, tokens), _ignore)
         case "tabfaith":

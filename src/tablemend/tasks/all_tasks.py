@@ -37,7 +37,7 @@ class TaskClass:
 
 TASKS: dict[str, Callable[..., Task[Any]]] = {
     **{name: TaskClass(plugin) for name, plugin in find_plugins("tablemend.tasks").items()},
-    "table_generation": TaskClass("tablemend.tasks.table_generation:TableGeneration"),
+    "table_generation": TaskClass("tablemend.tasks.tablehallu.task:TableGeneration"),
     "table_summary": TaskClass("tablemend.tasks.tabfaith.task:TableSummary"),
     "claim_verification": TaskClass("tablemend.tasks.claim_verification:ClaimVerification"),
     "faith": TaskClass("tablemend.tasks.faith.task:Faith"),

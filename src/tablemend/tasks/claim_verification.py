@@ -120,7 +120,6 @@ class ClaimVerification(Task[LabelledClaim]):
     def messages(
         self, sample: LabelledClaim, view: str, prompt: str
     ) -> Sequence[Mapping[str, str]]:
-        """What the verifier ``llm:`` asks."""
         from tablemend.verifier.llm import PROMPTS, VERIFY, slots_of
         from tablemend.verifier.verifiers import Premise, gather, whole_tables
 
@@ -130,37 +129,27 @@ class ClaimVerification(Task[LabelledClaim]):
         return PROMPTS.render(VERIFY, **slots_of(sample.claim, shown, source))
 
     def template(self, prompt: str) -> Sequence[Mapping[str, str]]:
-        """The chat with its slots open."""
         from tablemend.verifier.llm import PROMPTS, VERIFY
 
         return PROMPTS.render(VERIFY, **{slot: f"{{{slot}}}" for slot in self.slots})
 
     def target(self, sample: LabelledClaim, view: str, thinking: str) -> str:
-        """The label as the JSON object that the prompt asks for.
-
-        Raises:
-            NoTarget: the claim has no verdict.
-            TablemendError: thinking that no label comes with.
-        """
         if sample.label == "unscored":
             raise NoTarget("its claim is unscored")
         answer = json.dumps({"reason": sample.reason, "verdict": sample.label}, ensure_ascii=False)
         return after_thinking(self.name, thinking, answer)
 
     def versions(self) -> dict[str, str]:
-        """Of the prompt."""
         from tablemend.verifier.llm import PROMPTS, VERIFY
 
         return {"prompt_hash": hash_text(PROMPTS.version(VERIFY))}
 
     def evidence(self, sample: LabelledClaim, view: str) -> Evidence:
-        """The table."""
         from tablemend.evidence.source import Source as Evidence  # only who verifies pays for it
 
         return Evidence((sample.table,))
 
     def show(self, sample: LabelledClaim, view: str) -> SampleView:
-        """The claim over its table, and the label."""
         return SampleView(
             sample.id,
             view,
@@ -174,13 +163,11 @@ class ClaimVerification(Task[LabelledClaim]):
         )
 
     def scorer(self) -> AbstractContextManager[AnswerScorer[LabelledClaim]]:
-        """Verdict against label."""
         return nullcontext(AnswerScorer(SCORER, judge))
 
     def reward(
         self, weights: Mapping[str, float], thinking: str, prompt: str
     ) -> AnswerReward[LabelledClaim]:
-        """One for the label, nothing for another verdict or none."""
 
         def earn(sample: LabelledClaim, text: str) -> Score:
             right = judge(sample, text).share("accuracy") or 0.0

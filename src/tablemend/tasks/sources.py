@@ -1,20 +1,22 @@
-"""Examples from where a recipe says they are: generated, a file, a folder, or the Hub."""
+"""Examples from where a recipe says they are: generated, a file, a folder, or the Hub.
+
+Beside them ordinary instruction data: chats that keep a model's general ability while it learns
+tables.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
 from tablemend.config import EXAMPLE_FILES, HUB, SMALL_WORLD, Mixture, Source
-from tablemend.datasets.tablehallu import small_world
 from tablemend.errors import TablemendError
 from tablemend.foreign import load_json
-from tablemend.records import Example
-from tablemend.tasks.chats import Chat
 
 MAKES = "python data_gen/tablehallu.py"
 Item = TypeVar("Item")
@@ -22,21 +24,45 @@ _VERSION = re.compile(r"(?<=[-/])\d+(?=\+|$)")
 OUTDATED = {"program": 8, "small-world": 4}
 """The last version of an engine whose gold is told from the context without the query."""
 _ENGINE = re.compile(rb'"engine": ?"([^"]*)"')
+ROLES = ("system", "user", "assistant")
 
 
-def read_examples(source: Source) -> list[Example]:
-    """The examples of table generation in a source, at most ``source.n`` of them, from the front.
+@dataclass(frozen=True, slots=True)
+class Chat:
+    """A chat whose last turn, the assistant's, is what is trained on.
 
-    Raises:
-        TablemendError: there is no such file, it holds no examples or fewer than ``n``, or a
-            record lacks a field; the message names the file and the record.
+    Attributes:
+        messages: the turns before it, as the renderer takes them.
+        answer: its text, with its own ``<think>`` block where it has one.
+        source_hash: of the table, where the chat was made from a sample's.
+        made_with: the settings of its prompt, where that is a sample's.
     """
-    if source.source == SMALL_WORLD:
-        assert source.n is not None  # refused by the configuration
-        size = small_world.SIZES[source.size]
-        stream = small_world.examples(source.seed, source.n, size=size, queries=source.queries)
-        return _take(stream, source, "example")
-    return read_records(source, Example.from_json, "python data_gen/tablehallu.py")
+
+    messages: tuple[Mapping[str, str], ...]
+    answer: str
+    source_hash: str = ""
+    made_with: Mapping[str, str] | None = None
+
+    @property
+    def thinks(self) -> bool:
+        """Whether the prompt is to leave room for thinking: only where the answer thinks."""
+        return self.answer.startswith("<think>")
+
+    @classmethod
+    def of(cls, record: Mapping[str, Any]) -> Chat:
+        """The chat of a record ``{"messages": [{"role": ..., "content": ...}, ...]}``.
+
+        Raises:
+            TablemendError: what is wrong with the record.
+        """
+        turns = record.get("messages")
+        if not isinstance(turns, list) or len(turns) < 2:
+            raise TablemendError("needs a list `messages` of at least two turns")
+        messages = tuple(_turn(number, turn) for number, turn in enumerate(turns, 1))
+        if messages[-1]["role"] != "assistant" or messages[-2]["role"] == "assistant":
+            raise TablemendError("the last turn, and no other at the end, must be the assistant's")
+        made = str(record.get("source_hash", "")), record.get("made_with")
+        return cls(messages[:-1], messages[-1]["content"], *made)
 
 
 def read_records(
@@ -44,13 +70,12 @@ def read_records(
 ) -> list[Item]:
     """The records of a file, a folder or the Hub, at most ``source.n`` of them, from the front.
 
-    Args:
-        source: where they are.
-        parse: makes a sample of a record.
-        command: what makes such data, for messages.
+    ``command`` makes such data, for messages.
+
 
     Raises:
-        TablemendError: as for :func:`read_examples`.
+        TablemendError: there is no such file, it holds no examples or fewer than ``n``, or a
+            record lacks a field; the message names the file and the record.
     """
     if source.source == SMALL_WORLD:
         raise TablemendError(f"{SMALL_WORLD} has samples of table_generation alone: {command}")
@@ -64,12 +89,9 @@ def read_training(
 ) -> dict[str, list[Item] | list[Chat]]:
     """All that there is to train on, by the name of its source; ``train`` for one alone.
 
-    Args:
-        train: one source, or several by name.
-        samples: reads those that are no chats.
 
     Raises:
-        TablemendError: as for :func:`read_examples`.
+        TablemendError: as for :func:`read_records`.
     """
     if isinstance(train, Source):
         return {"train": samples(train)}
@@ -83,7 +105,7 @@ def read_chats(source: Source) -> list[Chat]:
     """The chats of a source, at most ``source.n`` of them, from the front.
 
     Raises:
-        TablemendError: as for :func:`read_examples`.
+        TablemendError: as for :func:`read_records`.
     """
     records, where = _records(source)
     hint = (
@@ -91,6 +113,20 @@ def read_chats(source: Source) -> list[Chat]:
         '{"role": "assistant", "content": "..."}]}'
     )
     return _take(_parse(records, where, Chat.of, "chat", hint), source, "chat")
+
+
+def _turn(number: int, turn: Any) -> dict[str, str]:
+    if not isinstance(turn, dict):
+        raise TablemendError(f"turn {number} is no mapping with role and content")
+    known = {name: value for name, value in turn.items() if value is not None}  # Parquet fills up
+    role, content = known.pop("role", None), known.pop("content", None)
+    if role not in ROLES:
+        raise TablemendError(f"turn {number}: the role is one of {', '.join(ROLES)}, not {role!r}")
+    if not isinstance(content, str) or not content.strip():
+        raise TablemendError(f"turn {number}: content must be a text that is not empty")
+    if known:
+        raise TablemendError(f"turn {number}: no place for {', '.join(sorted(known))}")
+    return {"role": role, "content": content}
 
 
 def mix(shares: Mapping[str, float], sizes: Mapping[str, int]) -> list[str]:
@@ -147,12 +183,9 @@ def _take(items: Iterator[Item], source: Source, what: str) -> list[Item]:
 def check_local(*sources: Source | None, command: str = MAKES) -> None:
     """Refuse sources on this machine that are not there, or of two versions of one engine.
 
-    Args:
-        sources: where data should be.
-        command: what makes it, for messages.
 
     Raises:
-        TablemendError: see :func:`read_examples` and :func:`refuse_engines`.
+        TablemendError: see :func:`read_records` and :func:`refuse_engines`.
     """
     for source in sources:
         if source and source.source != SMALL_WORLD and not source.source.startswith(HUB):
@@ -162,10 +195,8 @@ def check_local(*sources: Source | None, command: str = MAKES) -> None:
 
 def refuse_engines(*sources: Source | None) -> None:
     """Refuse examples by two versions of one engine, to be trained on and measured with together,
-    and those of an engine whose contexts give gold away.
+    and those of an engine whose contexts give gold away. What is not here is passed over.
 
-    Args:
-        sources: where examples are; what is not on this machine is passed over.
 
     Raises:
         TablemendError: naming both, or the set that gives gold away.
@@ -178,7 +209,9 @@ def refuse_engines(*sources: Source | None) -> None:
             path = _file(Path(source.source), source.split)
             for engine in sorted(_engines(path)):
                 found.setdefault(_VERSION.sub("#", engine), {})[engine] = path
-                outdated.update({engine: path} if _is_outdated(engine) else {})
+                name, _, version = engine.partition("/")
+                if version.isdecimal() and int(version) <= OUTDATED.get(name, -1):
+                    outdated[engine] = path
     for engine, path in outdated.items():
         raise TablemendError(
             f"{path}: made by {engine}, whose contexts tell gold without the query (by how rarely "
@@ -191,11 +224,6 @@ def refuse_engines(*sources: Source | None) -> None:
                 f"examples by two versions of one engine, {listing}: they are not trained on and "
                 "measured with together; make the older set anew, or use each alone"
             )
-
-
-def _is_outdated(engine: str) -> bool:
-    name, _, version = engine.partition("/")
-    return version.isdecimal() and int(version) <= OUTDATED.get(name, -1)
 
 
 def _engines(path: Path) -> set[str]:

@@ -211,12 +211,7 @@ class Corruption(NamedTuple):
 
 
 class AnswerScorer(Generic[S]):
-    """Scores each answer alone.
-
-    Args:
-        name: with its version.
-        judge: of a sample and the raw answer.
-    """
+    """Scores each answer alone; its name has a version."""
 
     def __init__(self, name: str, judge: Callable[[S, str], Judgement]) -> None:
         self.name, self._judge = name, judge
@@ -231,14 +226,7 @@ class AnswerScorer(Generic[S]):
 
 
 class AnswerReward(Generic[S]):
-    """Pays each answer alone; gold is the task's target.
-
-    Args:
-        name: with its version.
-        task: whose target is gold.
-        thinking: that the target comes with.
-        earn: what an answer to a sample earns.
-    """
+    """Pays each answer alone; gold is the task's target, behind the thinking."""
 
     def __init__(
         self, name: str, task: Task[S], thinking: str, earn: Callable[[S, str], Score]

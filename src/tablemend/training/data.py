@@ -17,8 +17,7 @@ from tablemend.recipe.experiment import DpoExperiment, TrainingRecipe
 from tablemend.records import ContextKind, Finding
 from tablemend.renderer import ANSWER, PROBE, Tokenizer, prompt_ids, target_ids, whole_chat
 from tablemend.runs import hash_text, read_jsonl
-from tablemend.tasks.chats import Chat
-from tablemend.tasks.sources import mixed
+from tablemend.tasks.sources import Chat, mixed
 from tablemend.tasks.task import Sample
 from tablemend.thinking import continued, opened_thought
 from tablemend.training.architectures import to_fit

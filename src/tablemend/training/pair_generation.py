@@ -29,7 +29,7 @@ from tablemend.recipe.evaluation import SystemConfig
 from tablemend.recipe.experiment import DpoExperiment, PairsCommand
 from tablemend.records import ContextKind, Judgement
 from tablemend.runs import Run, hash_file, say, sole_writer, write_jsonl
-from tablemend.tasks.chats import Chat
+from tablemend.tasks.sources import Chat
 from tablemend.tasks.task import Sample, Scorer, Submission
 from tablemend.training.data import PAIRS_FILE, TARGETS_FILE, Pair, Split, read_validation
 

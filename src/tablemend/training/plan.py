@@ -30,8 +30,7 @@ from tablemend.recipe.experiment import (
     TrainingRecipe,
 )
 from tablemend.runs import say
-from tablemend.tasks.chats import Chat
-from tablemend.tasks.sources import check_local, mixed, read_training
+from tablemend.tasks.sources import Chat, check_local, mixed, read_training
 from tablemend.tasks.task import Sample
 from tablemend.training.architectures import Shape, check_window, config_of, start_of, to_fit
 from tablemend.training.data import Row, check_pairs, read_pairs, render, render_chat, render_pair

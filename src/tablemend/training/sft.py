@@ -19,8 +19,7 @@ from tablemend.errors import NoTarget, TablemendError
 from tablemend.recipe.experiment import Experiment, SftCommand
 from tablemend.runs import Run, hash_text, say
 from tablemend.runs.store import differences
-from tablemend.tasks.chats import Chat
-from tablemend.tasks.sources import read_training
+from tablemend.tasks.sources import Chat, read_training
 from tablemend.tasks.task import Sample
 from tablemend.training.adapters import PROMPTS
 from tablemend.training.data import (

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tablemend.datasets.tablehallu import small_world
 from tablemend.records import Example
+from tablemend.tasks.tablehallu import small_world
 from tests.support.annotators import SEVERAL, refusal, write_data
 
 

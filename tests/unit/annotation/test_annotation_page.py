@@ -18,9 +18,9 @@ import pytest
 from tablemend.annotation.page import GUIDES, STEPS, Data, choose, read_data
 from tablemend.annotation.report import gather, read_answers
 from tablemend.cli.app import main
-from tablemend.datasets.tablehallu import small_world
 from tablemend.records import Example
 from tablemend.tables.table import Table
+from tablemend.tasks.tablehallu import small_world
 from tests.support.annotators import write_data
 from tests.support.chromium import PATIENCE, Browser
 from tests.unit.reports.test_reports import Page

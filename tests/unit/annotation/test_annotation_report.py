@@ -14,11 +14,11 @@ from tablemend.annotation.report import rule
 from tablemend.cli.app import main
 from tablemend.config import Source
 from tablemend.datasets.build import lines_file
-from tablemend.datasets.tablehallu import small_world
 from tablemend.records import Example
 from tablemend.runs import to_line
 from tablemend.statistics import rate_interval
-from tablemend.tasks.sources import read_examples
+from tablemend.tasks.tablehallu import small_world
+from tablemend.tasks.tablehallu.task import read_examples
 from tests.support.annotators import (
     Choices,
     all_answers,

@@ -16,8 +16,6 @@ import yaml
 from tablemend.config import SMALL_WORLD, ConfigError, load, parse, to_yaml
 from tablemend.config.load import kind_named
 from tablemend.config.section import Section
-from tablemend.datasets.tablehallu.program_engine import examples
-from tablemend.datasets.tablehallu.settings import Synthesis
 from tablemend.evaluation.command import CompareCommand, ReportCommand
 from tablemend.meta_evaluation.command import ValidateCommand
 from tablemend.recipe.experiment import (
@@ -29,10 +27,16 @@ from tablemend.recipe.experiment import (
     GrpoExperiment,
     SftCommand,
 )
-from tablemend.recipe.training import FILES, OWNED, trl_fields
+from tablemend.recipe.training import FILES
+from tablemend.recipe.training import OWNED
+from tablemend.recipe.training import trl_fields
 from tablemend.tasks.faith.data import FaithSet
 from tablemend.tasks.logic.dataset import LogicSet
-from tablemend.tasks.tablehallu import STRATEGIES, messages, target
+from tablemend.tasks.tablehallu.engine import examples
+from tablemend.tasks.tablehallu.prompts import STRATEGIES
+from tablemend.tasks.tablehallu.prompts import messages
+from tablemend.tasks.tablehallu.prompts import target
+from tablemend.tasks.tablehallu.settings import Synthesis
 
 ROOT = Path(__file__).parents[3]
 KINDS = {

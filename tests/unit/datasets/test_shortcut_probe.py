@@ -9,7 +9,7 @@ from random import Random
 
 import pytest
 
-from tablemend.datasets.shortcut_probe import Probe, measure, most_said, say_shortcuts
+from tablemend.datasets.shortcut_probe import Probe, Shortcuts, most_said, say_shortcuts
 from tablemend.records import Condition, Constraints, Example, Fact, Mention
 from tablemend.statistics import Rate
 from tablemend.tables.table import Table
@@ -52,6 +52,11 @@ def contexts(
         table = f"{seed}-{number}"
         made.append(Example(*given, tuple(facts), "", table, "", 0, groups=tuple(groups)))
     return made
+
+
+def measure(train: list[Example], test: list[Example]) -> Shortcuts:
+    probe = Probe(train, test)
+    return probe.figures(probe.scores())
 
 
 def test_a_leak_is_found_and_a_lot_is_none() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linear_sum_assignment
 
-from tablemend.detector.assignment import assign
+from tablemend.detector.matching import assign
 
 
 @pytest.mark.parametrize("values", [2, 4, 1000])

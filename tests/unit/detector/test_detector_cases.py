@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tablemend.detector.algorithm import DETECTOR_VERSION, detect_errors
-from tablemend.detector.order import SortRule
+from tablemend.detector.query import SortRule
 from tablemend.detector.similarity import Pair
 from tablemend.tables.table import Table
 from tests.support.injected import found

@@ -7,10 +7,10 @@ import re
 
 import pytest
 
-from tablemend.datasets.source_tables.topics import make_table
+from tablemend.datasets.source_tables.sources import make_table
 from tablemend.detector.algorithm import detect_errors, detect_in_answer
 from tablemend.detector.keys import Gold, prepare_gold, primary_key
-from tablemend.detector.order import SortRule
+from tablemend.detector.query import SortRule
 from tablemend.tables.read import write_table
 from tablemend.tables.table import Table
 from tablemend.values.cells import is_blank

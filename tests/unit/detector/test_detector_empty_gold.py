@@ -7,7 +7,7 @@ import pytest
 from tablemend import detect
 from tablemend.detector.algorithm import detect_in_answer
 from tablemend.detector.errors import relation_to_gold
-from tablemend.detector.order import SortRule
+from tablemend.detector.query import SortRule
 from tablemend.exact_match import compare_exactly
 from tablemend.tables.read import FORMATS, write_table
 from tablemend.tables.table import Table

@@ -6,8 +6,7 @@ import random
 
 import pytest
 
-from tablemend.detector.order import SortRule, find_disorder, ordered_pairs
-from tablemend.detector.query import sort_rule_from_query
+from tablemend.detector.query import SortRule, find_disorder, ordered_pairs, sort_rule_from_query
 
 
 def in_order(gold: list[str | None], answer: list[int], order: str = "ascending") -> bool:

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from tablemend.datasets.tablehallu import small_world
 from tablemend.exact_match import Opinion, Unreadable, compare_exactly, read_answer
 from tablemend.tables.table import Table
-from tablemend.tasks.tablehallu import answer
+from tablemend.tasks.tablehallu import small_world
+from tablemend.tasks.tablehallu.prompts import answer
 from tests.support.injected import EDITS
 from tests.unit.detector.test_detector_edits import invented_tables
 

@@ -15,8 +15,6 @@ from tablemend.backends.checkpoints import Checkpoint
 from tablemend.backends.hf import HFEngine
 from tablemend.backends.requests import Completion, Request, Sampling
 from tablemend.config import BackendOptions, ConfigError, Format, parse
-from tablemend.datasets.tablehallu import small_world
-from tablemend.datasets.tablehallu.query import WORDS, list_columns
 from tablemend.detector.query import columns_from_query, sort_rule_from_query
 from tablemend.evaluation.command import CompareCommand
 from tablemend.evaluation.compare import compare
@@ -26,7 +24,8 @@ from tablemend.reports.content import system_table
 from tablemend.reports.report import terminal_table, write_markdown
 from tablemend.tables.extract import extract_table
 from tablemend.tables.table import Table
-from tablemend.tasks import tablehallu
+from tablemend.tasks.tablehallu import prompts, small_world
+from tablemend.tasks.tablehallu.query import WORDS, list_columns
 from tablemend.values.text import tokens_of
 from tests.support.answering import AnsweringServer, evaluation, right_answer
 
@@ -61,7 +60,7 @@ def test_a_grammar_admits_every_gold_answer(
         context = example.adversarial_context if spans else None
         grammar = answer_grammar(gold.columns if named else None, format, context)
         for rows in (gold.rows, gold.rows[:1], gold.rows * 3, ()):
-            assert admits(grammar, tablehallu.answer(Table.of(gold.columns, rows), format))
+            assert admits(grammar, prompts.answer(Table.of(gold.columns, rows), format))
 
 
 @pytest.mark.parametrize("format", FORMATS)
@@ -71,7 +70,7 @@ def test_a_context_without_a_word_leaves_blanks_and_the_header_alone(
     columns = ("Mill", "Wheels")
     grammar = answer_grammar(columns, format, "")
     for rows, admitted in (((), True), ([[None, None]], True), ([["Alder", "5"]], False)):
-        text = tablehallu.answer(Table.of(columns, rows), format)
+        text = prompts.answer(Table.of(columns, rows), format)
         assert admits(grammar, text) == admitted
 
 
@@ -85,8 +84,8 @@ def test_a_grammar_refuses_another_header_and_another_width(
     turned = Table.of(gold.columns[::-1], [row[::-1] for row in gold.rows])
     narrow = Table.of(gold.columns[:-1], [row[:-1] for row in gold.rows])
     for table in (other, turned, narrow):
-        assert not admits(grammar, tablehallu.answer(table, format))
-    whole = tablehallu.answer(gold, format)
+        assert not admits(grammar, prompts.answer(table, format))
+    whole = prompts.answer(gold, format)
     assert not admits(grammar, "Here it is: " + whole)
     assert not admits(grammar, whole + "\nI hope this helps.")
 
@@ -98,7 +97,7 @@ def test_cells_limited_to_spans_are_words_of_one_sentence(
     context = "Ann Lee (born 1970) had 3.5% of it, e.g. gold. Bo Kim had $7."
 
     def holds(cell: str | None) -> bool:
-        text = tablehallu.answer(Table.of(("A", "B"), [("Ann Lee", cell)]), format)
+        text = prompts.answer(Table.of(("A", "B"), [("Ann Lee", cell)]), format)
         return admits(answer_grammar(("A", "B"), format, context), text)
 
     for cell in ("born 1970", "3.5%", "3.5", "$7", "7", "Bo Kim", "Ann Lee (born 1970)", None):
@@ -113,14 +112,14 @@ def test_cells_and_columns_with_marks_of_the_format_are_escaped(
     table = Table.of(("A|b", 'C & "d"', "100%_x"), [("3.5% $x", "a|b\\c_d", '{"q"}')])
     for format in FORMATS:
         grammar = answer_grammar(table.columns, format, None)
-        assert admits(grammar, tablehallu.answer(table, format)), format
+        assert admits(grammar, prompts.answer(table, format)), format
 
 
 def test_an_answer_keeps_its_header_or_does_not() -> None:
     columns = EXAMPLES[0].gold_table.columns
     for format in FORMATS:
         for rows in ((), EXAMPLES[0].gold_table.rows):
-            text = tablehallu.answer(Table.of(columns, rows), format)
+            text = prompts.answer(Table.of(columns, rows), format)
             assert keeps_header(text, columns, format)
             assert not keeps_header("Sure! " + text, columns, format)
             assert not keeps_header(text, columns[::-1], format)
@@ -162,7 +161,7 @@ def ask(model: Path, examples: list[Example], spans: bool, temperature: float) -
     requests = [
         Request(
             example.id,
-            tablehallu.messages(example, "clean"),
+            prompts.messages(example, "clean"),
             Sampling(60, temperature),
             thinking=False,
             grammar=answer_grammar(

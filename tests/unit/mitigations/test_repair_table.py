@@ -6,16 +6,16 @@ import random
 
 import pytest
 
-from tablemend.datasets.tablehallu import small_world
-from tablemend.datasets.tablehallu.program_engine import examples as make_examples
-from tablemend.datasets.tablehallu.settings import Synthesis
 from tablemend.detector.algorithm import detect_errors
-from tablemend.detector.order import SortRule
+from tablemend.detector.query import SortRule
 from tablemend.mitigations.repair_table import repair_answer, repair_table
 from tablemend.records import Example
 from tablemend.tables.extract import extract_table
 from tablemend.tables.table import Table
-from tablemend.tasks.tablehallu import OutputFormat, answer
+from tablemend.tasks.tablehallu import small_world
+from tablemend.tasks.tablehallu.engine import examples as make_examples
+from tablemend.tasks.tablehallu.prompts import OutputFormat, answer
+from tablemend.tasks.tablehallu.settings import Synthesis
 from tests.support import llm_kernels
 from tests.support.injected import EDITS, with_cell
 

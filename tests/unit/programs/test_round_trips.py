@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from tablemend.datasets.source_tables.topics import make_table
+from tablemend.datasets.source_tables.sources import make_table
 from tablemend.evidence.source import Source
 from tablemend.programs.edit import edits, reword
 from tablemend.programs.execute import check

@@ -108,9 +108,9 @@ def test_every_published_model_says_what_it_needs() -> None:
 
 def test_data_commands_are_valid(monkeypatch: pytest.MonkeyPatch) -> None:
     from tablemend.config import parse
-    from tablemend.datasets.tablehallu.settings import Synthesis
     from tablemend.tasks.faith.data import FaithSet
     from tablemend.tasks.tabfaith.data import TabFaith
+    from tablemend.tasks.tablehallu.settings import Synthesis
     from tablemend.tasks.torr.data import TorrSet
 
     monkeypatch.chdir(ROOT)

@@ -10,8 +10,8 @@ import pytest
 
 from tablemend.annotation.outcome import _new_folder
 from tablemend.datasets.build import lines_file
-from tablemend.datasets.tablehallu import small_world
 from tablemend.runs import replace_file, to_line, write_text
+from tablemend.tasks.tablehallu import small_world
 from tablemend.training import checkpoints
 
 Synced = Callable[[], dict[str, list[str]]]

@@ -14,11 +14,10 @@ import yaml
 from transformers import AutoTokenizer
 
 from tablemend.config import Source, parse
-from tablemend.datasets.tablehallu import small_world
 from tablemend.detector.algorithm import detect_in_answer
 from tablemend.detector.errors import ERROR_TYPES
 from tablemend.detector.keys import primary_key
-from tablemend.detector.order import SortRule
+from tablemend.detector.query import SortRule
 from tablemend.errors import TablemendError
 from tablemend.generations import Scored, Stored
 from tablemend.mitigations.repair_scorer import RepairScorer
@@ -26,9 +25,9 @@ from tablemend.recipe.experiment import DpoCommand, DpoExperiment, Experiment, P
 from tablemend.records import Answer, Example, FinishReason
 from tablemend.runs import Run
 from tablemend.tables.table import Table
-from tablemend.tasks import tablehallu
-from tablemend.tasks.chats import Chat
-from tablemend.tasks.injected_errors import INJECTED_ERRORS
+from tablemend.tasks.sources import Chat
+from tablemend.tasks.tablehallu import prompts, small_world
+from tablemend.tasks.tablehallu.injected_errors import INJECTED_ERRORS
 from tablemend.tasks.task import Submission
 from tablemend.training.data import PAIRS_FILE, TARGETS_FILE, Pair, read_pairs, render, render_chat
 from tablemend.training.pair_generation import PairGenerator, Prompt, make_pairs
@@ -61,7 +60,7 @@ def scored(text: str, example: Example, finish: FinishReason = "stop") -> Scored
 
 
 def gold(example: Example) -> str:
-    return tablehallu.target(example, "adversarial", "quote")
+    return prompts.target(example, "adversarial", "quote")
 
 
 def with_row(example: Example, cell: str) -> str:
@@ -79,7 +78,7 @@ def test_each_injected_error_is_found_as_its_type(name: str) -> None:
             continue
         tried += 1
         order = SortRule.of(example.constraints)
-        text, context = tablehallu.answer(table), example.adversarial_context
+        text, context = prompts.answer(table), example.adversarial_context
         judgement = detect_in_answer(text, example.gold_table, context, order, "markdown")
         found += injection.type in {finding.type for finding in judgement.findings}
     assert tried >= 10 or name == "wrong result"  # of arithmetic alone
@@ -151,7 +150,7 @@ def out_of_scope(example: Example, error: str = "row out of scope") -> str:
     """The gold answer with a row of the context that the query leaves out, or another error."""
     table = INJECTED_ERRORS[error].make(example, random.Random(0))
     assert table is not None
-    return gold(example).split("####")[0] + tablehallu.answer(table)
+    return gold(example).split("####")[0] + prompts.answer(table)
 
 
 def judged(texts: Sequence[str], example: Example) -> list[Scored]:
@@ -187,7 +186,7 @@ def test_a_repaired_answer_differs_from_its_own_where_it_was_edited(
 def test_what_repair_cannot_make_right_is_no_pair_and_no_target() -> None:
     example = EXAMPLES[0]
     unread, fewer = gold(example).split("####")[0], Table.of(["Name"], [["Aa"]])
-    short = unread + tablehallu.answer(fewer)
+    short = unread + prompts.answer(fewer)
     made = generator("dpo.pairs.chosen=repair", *UNLABELLED)
     answers = judged([unread, short], example)
     assert [one.judgement.findings[0].type for one in answers] == ["format_error"] * 2
@@ -207,7 +206,7 @@ def blanked(example: Example, one_row: bool) -> str:
     rows = [[c if i == key else None for i, c in enumerate(row)] for row in table.rows]
     kept = table.rows[1:] if one_row else ()
     table = Table.of(table.columns, [*rows[: len(rows) - len(kept)], *kept])
-    return tablehallu.target(replace(example, gold_table=table, facts=()), "adversarial", "off")
+    return prompts.target(replace(example, gold_table=table, facts=()), "adversarial", "off")
 
 
 @pytest.mark.parametrize("one_row", [False, True])
@@ -245,7 +244,7 @@ def test_a_target_is_trained_on_as_the_sample_with_this_answer_is(
     other = "off" if thinking != "off" else "quote"
     for example in EXAMPLES[:5]:
         answers = [
-            tablehallu.target(example, "adversarial", one) for one in (other, thinking)
+            prompts.target(example, "adversarial", one) for one in (other, thinking)
         ]  # one that thinks where none should, or does not where it should, is passed over
         made = generator(f"thinking={thinking}", "dpo.pairs.chosen=best")
         own = [scored(answer, example) for answer in answers]

@@ -15,11 +15,12 @@ from torch.utils.data import DataLoader, Sampler
 from transformers import AutoTokenizer, TrainerState
 
 from tablemend.config import ConfigError, Source, parse
-from tablemend.datasets.tablehallu import small_world
 from tablemend.errors import TablemendError
 from tablemend.recipe.experiment import Experiment
 from tablemend.records import Example
-from tablemend.tasks.sources import check_local, read_examples
+from tablemend.tasks.sources import check_local
+from tablemend.tasks.tablehallu import small_world
+from tablemend.tasks.tablehallu.task import read_examples
 from tablemend.training.data import build_rows, read_validation, render, show
 from tablemend.training.trainer import LengthGrouped, Passes, PromptOrder, length_groups
 

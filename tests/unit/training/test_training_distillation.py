@@ -17,13 +17,12 @@ import torch
 from torch.nn.functional import log_softmax
 
 from tablemend.config import ConfigError, parse, to_yaml
-from tablemend.datasets.tablehallu import small_world
 from tablemend.errors import TablemendError
 from tablemend.recipe.experiment import DistilCommand
 from tablemend.recipe.training import Distil
 from tablemend.renderer import prompt_ids
 from tablemend.runs import write_jsonl
-from tablemend.tasks import tablehallu
+from tablemend.tasks.tablehallu import small_world
 from tablemend.training import distil
 from tests.support.scripts import run_script
 from tests.support.short_trainings import ROOT, logged, same_weights, short, small_data
@@ -125,7 +124,7 @@ def test_the_prompts_of_both_views_are_those_of_the_evaluation(command: Make) ->
             names = [row["prompt"]], [row["privileged_context"]]
             read = builder.select_generation_prompts(*names)
             for view, prompts in ((one.view, names[0]), ("clean", read)):
-                chat = tablehallu.messages(one.sample, view, "base", "markdown")
+                chat = prompts.messages(one.sample, view, "base", "markdown")
                 (found,) = trainer._tokenize_prompts(prompts)
                 assert found == prompt_ids(tokenizer, chat, thinking != "off")
 

@@ -10,14 +10,13 @@ from pathlib import Path
 import pytest
 
 from tablemend.config import ConfigError, parse, to_yaml
-from tablemend.datasets.tablehallu import small_world
 from tablemend.errors import TablemendError
 from tablemend.recipe.experiment import GrpoCommand
 from tablemend.recipe.training import Reward
 from tablemend.renderer import prompt_ids
 from tablemend.runs import Run, write_jsonl
-from tablemend.tasks import tablehallu
-from tablemend.tasks.table_reward import TableReward
+from tablemend.tasks.tablehallu import prompts, small_world
+from tablemend.tasks.tablehallu.scoring import TableReward
 from tablemend.training import checkpoints, grpo, stage
 from tests.support.scripts import run_script
 from tests.support.short_trainings import ROOT, same_weights, short, small_data
@@ -101,7 +100,7 @@ def test_the_prompts_are_those_of_the_evaluation(command: Callable[..., GrpoComm
         assert len(prepared.train) == 24
         ids, _, _ = trainer._tokenize_prompts([task.prompt for task in prepared.train])
         for task, found in zip(prepared.train, ids, strict=True):
-            chat = tablehallu.messages(task.sample, task.view, "base", "markdown")
+            chat = prompts.messages(task.sample, task.view, "base", "markdown")
             assert found == prompt_ids(tokenizer, chat, thinking != "off") == list(task.ids)
 
 

@@ -17,8 +17,8 @@ from tablemend.errors import TablemendError
 from tablemend.recipe.experiment import Experiment, SftCommand
 from tablemend.renderer import prompt_ids
 from tablemend.runs import Run
-from tablemend.tasks.chats import Chat
-from tablemend.tasks.sources import mix, read_chats, read_examples, read_training
+from tablemend.tasks.sources import Chat, mix, read_chats, read_training
+from tablemend.tasks.tablehallu.task import read_examples
 from tablemend.training import plan, stage
 from tablemend.training.data import (
     IGNORED,

@@ -15,11 +15,10 @@ import pytest
 from transformers import AutoTokenizer
 
 from tablemend.config import parse
-from tablemend.datasets.tablehallu import small_world
 from tablemend.errors import TablemendError
 from tablemend.recipe.experiment import Experiment, Model
 from tablemend.renderer import ANSWER, PROBE, prompt_ids, whole_chat
-from tablemend.tasks import tablehallu
+from tablemend.tasks.tablehallu import prompts, small_world
 from tablemend.thinking import behind_thinking, continued, opened_thought
 from tablemend.training import checkpoints
 from tablemend.training.data import build_rows, check_drawing_template, check_end_of_turn, check_row
@@ -82,10 +81,8 @@ def test_prompt_and_target_are_what_the_template_itself_writes(
         assert not built.dropped
         system = config.evaluation.systems["sft"]
         for example, row in zip(EXAMPLES, built.rows, strict=True):
-            chat = tablehallu.messages(
-                example, "adversarial", system.prompt, config.format_of(system)
-            )
-            target = tablehallu.target(example, "adversarial", thinking)
+            chat = prompts.messages(example, "adversarial", system.prompt, config.format_of(system))
+            target = prompts.target(example, "adversarial", thinking)
             check_row(tokenizer, row, target)
             prompt = prompt_ids(tokenizer, chat, thinks)
             assert row.labels == [-100] * len(prompt) + list(row.target)

@@ -7,14 +7,14 @@ from collections.abc import Callable
 
 import pytest
 
-from tablemend.datasets.tablehallu import small_world
-from tablemend.datasets.tablehallu.program_engine import examples as make_examples
-from tablemend.datasets.tablehallu.settings import Synthesis
 from tablemend.evidence.source import Source
 from tablemend.mitigations.repair_table import repair_answer, repair_table
 from tablemend.records import Example, Verdict
 from tablemend.tables.read import read_table, write_table
 from tablemend.tables.table import Table
+from tablemend.tasks.tablehallu import small_world
+from tablemend.tasks.tablehallu.engine import examples as make_examples
+from tablemend.tasks.tablehallu.settings import Synthesis
 from tablemend.verifier.answer_table.verify import verify_answer_claims
 from tablemend.verifier.extraction import answer_claims
 from tablemend.verifier.staf import verify_documents

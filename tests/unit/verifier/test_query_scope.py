@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from tablemend.datasets.tablehallu.program_engine import examples as make_examples
-from tablemend.datasets.tablehallu.settings import Synthesis
 from tablemend.evidence.source import Source
 from tablemend.mitigations.repair_table import repair_table
 from tablemend.tables.table import Table
+from tablemend.tasks.tablehallu.engine import examples as make_examples
+from tablemend.tasks.tablehallu.settings import Synthesis
 from tablemend.values.cells import read_value
 from tablemend.values.units import header_unit
 from tablemend.verifier.query_parser import read_scope

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from tablemend.config.section import Precision, Recipe, Section
-from tablemend.datasets.tablehallu.small_world import FIRST_WORDS, SECOND_WORDS
+from tablemend.tasks.tablehallu.small_world import FIRST_WORDS, SECOND_WORDS
 
 # What the small world has: 8 numbers to sort by, 2 + 2 columns, 20 years, names that share no word.
 Rows = Annotated[int, Field(ge=1, le=8)]

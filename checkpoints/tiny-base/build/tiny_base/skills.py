@@ -14,7 +14,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from random import Random
 
-from tablemend.datasets.tablehallu.small_world import (
+from tablemend.records import Example, Fact
+from tablemend.tasks.tablehallu.prompts import BLANK, Thinking, answer, messages, target
+from tablemend.tasks.tablehallu.small_world import (
     NUMBERS,
     SCOPE_COLUMN,
     TOPICS,
@@ -22,8 +24,6 @@ from tablemend.datasets.tablehallu.small_world import (
     example,
     invent_names,
 )
-from tablemend.records import Example, Fact
-from tablemend.tasks.tablehallu import BLANK, Thinking, answer, messages, target
 
 # Practice has streams of the small world to itself, far from the small seeds of fine-tuning
 # and evaluation data. Those two may share one stream, split by table (as `make demo` does).

@@ -24,10 +24,10 @@ from torch import Tensor, nn
 from torch.optim import AdamW, Muon, Optimizer
 from transformers import PreTrainedTokenizerFast, Qwen3ForCausalLM
 
-from tablemend.datasets.tablehallu.small_world import ENGINE, Size
 from tablemend.errors import TablemendError
 from tablemend.renderer import prompt_ids, target_ids
 from tablemend.runs import disk_errors, replace_file
+from tablemend.tasks.tablehallu.small_world import ENGINE, Size
 from tablemend.training import checkpoints
 from tablemend.training.launch import choose_precision
 from tiny_base.config import Pretraining, Schedule

@@ -9,16 +9,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import lru_cache
-from itertools import pairwise
-from typing import Literal
+from itertools import combinations, islice, pairwise, permutations
+from operator import mul, truediv
+from typing import Literal, NamedTuple
 
-from tablemend.datasets.source_tables.flags import without_flags
-from tablemend.datasets.source_tables.formulas import Formula, find_formulas
-from tablemend.datasets.source_tables.letter_case import is_small, with_capitals
+from tablemend.datasets.source_tables.names import is_small, with_capitals, without_flags
 from tablemend.errors import TablemendError
 from tablemend.evidence.grid import flatten
 from tablemend.tables.table import Cell, Table
@@ -235,8 +234,12 @@ def type_table(
     )
     repeated = len({row[key] for row in rows}) < len(rows)
     if not repeated and _RECURRING.search(headers[key]):
-        distinguishing = tuple(_dates(columns, orders))[:1]
-        repeated = True
+        dates = (
+            index
+            for index, column in enumerate(columns)
+            if column.usable and column.kind in ("year", "date") and None not in orders[index]
+        )
+        distinguishing, repeated = tuple(islice(dates, 1)), True
     return TypedTable(
         clean,
         tuple(columns),
@@ -260,36 +263,21 @@ def _cleaned(table: Table) -> tuple[list[str], list[tuple[Cell, ...]]]:
         for row in flat.rows
     ]
     found = [row for row in found if not _is_heading(headers, row)]
-    columns = map(_written_out, map(without_flags, zip(*found, strict=True)))
+    columns = list(map(without_flags, zip(*found, strict=True)))
+    for place, cells in enumerate(columns):
+        used = {cell.casefold() for cell in cells if cell}
+        for codes in _CODES:  # clear ones are written out: home and away, win, loss and draw
+            if len(used) > 1 and used <= codes.keys():
+                columns[place] = [cell and codes[cell.casefold()] for cell in cells]
     return headers, list(zip(*columns, strict=True))
-
-
-def _written_out(cells: Sequence[Cell]) -> Sequence[Cell]:
-    """The cells of a column of clear codes as words: home and away, win, loss and draw."""
-    used = {cell.casefold() for cell in cells if cell}
-    for codes in _CODES:
-        if len(used) > 1 and used <= codes.keys():
-            return [cell and codes[cell.casefold()] for cell in cells]
-    return cells
-
-
-def _dates(columns: Sequence[Column], orders: Sequence[tuple[float | None, ...]]) -> Iterator[int]:
-    """Usable columns that say when each row was."""
-    for index, column in enumerate(columns):
-        if column.usable and column.kind in ("year", "date") and None not in orders[index]:
-            yield index
 
 
 def type_columns(
     names: Sequence[str], rows: Sequence[tuple[Cell, ...]]
 ) -> tuple[list[Column], list[tuple[float | None, ...]]]:
     """Every column of clean cells, typed, with the sortable value of each of its cells."""
-    columns, orders = [], []
-    for name, cells in zip(names, zip(*rows, strict=True), strict=True):
-        column, order = _type_column(name, cells)
-        columns.append(column)
-        orders.append(order)
-    return columns, orders
+    typed = list(map(_type_column, names, zip(*rows, strict=True)))
+    return [column for column, _ in typed], [order for _, order in typed]
 
 
 def _type_column(name: str, cells: tuple[Cell, ...]) -> tuple[Column, tuple[float | None, ...]]:
@@ -311,26 +299,16 @@ def _type_column(name: str, cells: tuple[Cell, ...]) -> tuple[Column, tuple[floa
         is_plain = is_amount or not any("(" in cell for cell in filled)
         if len(prefixes) <= 1 and len(suffixes) == 1 and is_plain:
             order = tuple(None if number is None else number[0] for number in numbers)
-            return _number_column(name, filled, order, prefixes, suffixes), order
+            if all(c.isdigit() and len(c) == 4 and "1500" <= c <= "2100" for c in filled):
+                return Column(name, "year", serial=_is_even(order)), order
+            unit = next(iter(prefixes), ""), next(iter(suffixes))
+            return Column(name, "number", unit, serial=_is_even(order)), order
     dates = tuple(None if cell is None else read_date(cell) for cell in cells)
     if sum(value is not None for value in dates) >= enough:
         return Column(name, "date", serial=_is_even(dates)), dates
     if sum(bool(_DAY_NAMED.search(cell) and read_value(cell).dates) for cell in filled) >= enough:
         return Column(name, "date", serial=True), nothing  # of no year: "25 October"
     return Column(name, _text_kind(filled)), nothing
-
-
-def _number_column(
-    name: str,
-    filled: list[str],
-    order: tuple[float | None, ...],
-    prefixes: set[str],
-    suffixes: set[str],
-) -> Column:
-    if all(len(cell) == 4 and cell.isdigit() and "1500" <= cell <= "2100" for cell in filled):
-        return Column(name, "year", serial=_is_even(order))
-    unit = next(iter(prefixes), ""), next(iter(suffixes))
-    return Column(name, "number", unit, serial=_is_even(order))
 
 
 def _is_even(order: Sequence[float | None]) -> bool:
@@ -386,7 +364,10 @@ def _choose_key(columns: Sequence[Column], rows: Sequence[tuple[Cell, ...]]) -> 
         if column.kind not in ("name", "category", "text") or len(filled) < 0.8 * len(cells):
             continue
         named = [cell for cell in filled if _letters(cell) >= 2 and len(cell) <= 60]
-        if len(named) < 0.9 * len(filled) or not _are_names(named[:40]):
+        # The detector, too, takes these for names: not "april 19", "Seven", "3rd, East".
+        values = [read_value(cell) for cell in named[:40] if not _FINISH.match(cell)]
+        names = sum(value.number is None and not value.dates for value in values)
+        if len(named) < 0.9 * len(filled) or names < 0.9 * len(named[:40]):
             continue
         distinct = len({cell.casefold() for cell in named}) / len(named)
         poor = bool(_POOR_KEY.search(column.name)) or (
@@ -409,13 +390,6 @@ def _choose_key(columns: Sequence[Column], rows: Sequence[tuple[Cell, ...]]) -> 
     if best >= 2.0:
         raise Unusable("no column that names entities")
     return index
-
-
-def _are_names(cells: Sequence[str]) -> bool:
-    """Whether the detector, too, takes these for names: not "april 19", "Seven", "3rd, East"."""
-    values = [read_value(cell) for cell in cells if not _FINISH.match(cell)]
-    names = sum(value.number is None and not value.dates for value in values)
-    return names >= 0.9 * len(cells)
 
 
 def _is_heading(headers: Sequence[str], row: tuple[Cell, ...]) -> bool:
@@ -540,3 +514,96 @@ def words_of(text: str) -> str:
     ``words_of(part) in words_of(whole)`` is a search for whole words: 7 is not in 17 or 7.5.
     """
     return f" {' '.join(_WORD.findall(text.casefold().replace(',', '')))} "
+
+
+# ---- formulas ----
+
+MOST_COLUMNS = 10
+Numbers = Sequence[float | None]
+Columns = dict[int, list[float]]
+Candidate = tuple[tuple[int, ...], Callable[..., float]]
+
+
+class Formula(NamedTuple):
+    """A column that follows from others, by their indices."""
+
+    total: int
+    parts: tuple[int, ...]
+
+
+def find_formulas(
+    numbers: Sequence[int], dates: Sequence[int], orders: Sequence[Numbers], decimals: Sequence[int]
+) -> tuple[Formula, ...]:
+    """All formulas that hold in nearly every row; those that rounding makes inexact come last.
+
+    One row in ten may be an exception, as a misprint is; rows with a gap say nothing.
+
+    Args:
+        numbers: indices of the columns of numbers and years.
+        dates: those of dates, of which one can be some days after another.
+        orders: the values of every column.
+        decimals: digits behind the point in every column.
+    """
+    filled = [c for c in numbers if orders[c].count(None) < len(orders[c]) / 5][:MOST_COLUMNS]
+    filled_dates = [c for c in dates if orders[c].count(None) < len(orders[c]) / 5]
+    every = [*filled, *filled_dates]
+    rows = [row for row in zip(*(orders[c] for c in every), strict=True) if None not in row]
+    columns: Columns = {
+        c: [value for value in own if value is not None]
+        for c, own in zip(every, zip(*rows, strict=True), strict=False)
+    }
+    values = {c: len({*own}) for c, own in columns.items()}
+    varied, dated = ([c for c in some if values.get(c, 0) > 1] for some in (filled, filled_dates))
+    return tuple(
+        Formula(total, parts)
+        for some, rules in ((dated, _lags), (varied, _rules), (varied, _rates))
+        for total in some
+        if values[total] > 2
+        for parts, rule in rules(total, [c for c in some if c != total], columns)
+        if _holds(columns, total, parts, rule, 0.5 * 10.0 ** -decimals[total] + 1e-6)
+    )
+
+
+def _holds(
+    columns: Columns, total: int, parts: tuple[int, ...], rule: Callable[..., float], error: float
+) -> bool:
+    """Whether nearly all rows agree, by what rounding explains; a division by 0 does."""
+    exceptions = len(columns[total]) // 10
+    for value, *given in zip(columns[total], *(columns[part] for part in parts), strict=True):
+        try:
+            if abs(rule(*given) - value) <= error:
+                continue
+        except ZeroDivisionError:
+            continue
+        if not exceptions:
+            return False
+        exceptions -= 1
+    return True
+
+
+def _lags(total: int, others: list[int], columns: Columns) -> Iterator[Candidate]:
+    for part in others:
+        lag = columns[total][0] - columns[part][0]
+        yield (part,), lambda value, lag=lag: value + lag
+
+
+def _rules(total: int, others: list[int], columns: Columns) -> Iterator[Candidate]:
+    yield from _lags(total, others, columns)
+    for count in (2, 3, 4):
+        for some in combinations(others, count):
+            yield some, lambda *values: sum(values)
+    for one, other in permutations(others, 2):
+        yield (one, other), lambda wins, draws: 3 * wins + draws
+        yield (one, other), lambda wins, draws: 2 * wins + draws
+        if one < other:
+            yield (one, other), mul
+
+
+def _rates(total: int, others: list[int], columns: Columns) -> Iterator[Candidate]:
+    whole = sum(columns[total])
+    for one, other in permutations(others, 2):
+        yield (one, other), truediv
+        yield (one, other), lambda first, second: 100 * first / second
+    for part in others:
+        if parts := sum(columns[part]):
+            yield (part,), lambda value, rate=whole / parts: value * rate

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from random import Random
+from typing import NamedTuple
 
 from tablemend.datasets.source_tables.columns import ORDERED, TypedTable, is_name
-from tablemend.datasets.source_tables.invented_names import GIVEN
+from tablemend.datasets.source_tables.names import GIVEN
 from tablemend.datasets.source_tables.sources import SourceTable
-from tablemend.datasets.vocabulary import Vocabulary, read_vocabulary
-from tablemend.errors import TablemendError
+from tablemend.errors import TablemendError, install
 from tablemend.tables.table import Table
 from tablemend.values.cells import is_blank, read_value
 from tablemend.values.dates import MONTH_NAMES
@@ -43,7 +44,7 @@ def read_words(folder: str) -> Vocabulary:
 
     Raises:
         TablemendError: there are none; see
-            :func:`~tablemend.datasets.vocabulary.read_vocabulary`.
+            :func:`read_vocabulary`.
     """
     words, pieces = read_vocabulary(folder, "rename")
     if not (names := tuple(filter(is_exchanged, words))):
@@ -57,13 +58,7 @@ def names_in(texts: Iterable[str]) -> list[str]:
 
 
 class Renaming:
-    """One table's exchange: a word is replaced by the same other word wherever it stands.
-
-    Args:
-        vocabulary: as :func:`read_words` reads it.
-        words: of other tables' names.
-        rng: what draws.
-    """
+    """One table's exchange: a word is replaced by the same other word wherever it stands."""
 
     def __init__(self, vocabulary: Vocabulary, words: Sequence[str], rng: Random) -> None:
         self._vocabulary, self._words, self._rng = vocabulary, words, rng
@@ -95,10 +90,10 @@ class Renaming:
 
     def _exchange(self, word: str) -> str:
         if word not in self._renamed:
-            self._renamed[word] = self._another(word) if is_exchanged(word) else word
+            self._renamed[word] = self._draw(word) if is_exchanged(word) else word
         return self._renamed[word]
 
-    def _another(self, word: str) -> str:
+    def _draw(self, word: str) -> str:
         rng, (words, pieces), share = self._rng, self._vocabulary, self._rng.random()
         if word in _GIVEN:  # persons are known by these
             return rng.choice(GIVEN)
@@ -108,3 +103,46 @@ class Renaming:
             return rng.choice(words)
         ends = (rng.choice(pieces) for _ in range(rng.randint(1, 2)))
         return rng.choice(words)[: rng.randint(2, 6)] + "".join(ends)
+
+
+_TOKEN = re.compile(r"[Ġ▁]([A-Z][a-z]+)")
+"""Behind a space, as byte-level BPE and SentencePiece write it."""
+_PIECE = re.compile(r"[a-z]{2,5}")
+
+
+class Vocabulary(NamedTuple):
+    """What is read of a tokenizer.
+
+    Attributes:
+        words: tokens that are a word with a capital.
+        pieces: tokens of small letters that go on with a word.
+    """
+
+    words: tuple[str, ...]
+    pieces: tuple[str, ...] = ()
+
+
+def read_vocabulary(folder: str, setting: str) -> Vocabulary:
+    """The vocabulary of the model in a folder, which a setting names.
+
+
+    Raises:
+        TablemendError: there is no ``tokenizer.json``, it cannot be read, or it has no words.
+    """
+    try:
+        from tokenizers import Tokenizer
+    except ImportError as error:
+        raise TablemendError(f"{setting}: needs the extra: {install('train')}") from error
+    file = Path(folder) / "tokenizer.json"
+    if not file.is_file():
+        raise TablemendError(f"{setting}: there is no {file}: name the folder of a model")
+    try:
+        tokens = Tokenizer.from_file(str(file)).get_vocab()
+    except Exception as error:  # tokenizers raises nothing narrower
+        raise TablemendError(f"{setting}: {file} cannot be read: {error}") from error
+    words = sorted(found[1] for token in tokens if (found := _TOKEN.fullmatch(token)))
+    if not words:
+        raise TablemendError(
+            f"{setting}: {file} has no words behind a space: name another model, or leave it out"
+        )
+    return Vocabulary(tuple(words), tuple(sorted(filter(_PIECE.fullmatch, tokens))))

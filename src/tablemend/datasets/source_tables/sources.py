@@ -8,20 +8,31 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import count
+from dataclasses import dataclass
+from datetime import date
+from functools import cache
+from itertools import count, pairwise
 from pathlib import Path
+from random import Random
 from typing import Any, NamedTuple, Protocol
 
+import yaml
+
 from tablemend.config import HUB
-from tablemend.datasets.source_tables.domains import domain_of
-from tablemend.datasets.source_tables.options import POOL, HubOptions
-from tablemend.datasets.source_tables.topics import make_table
+from tablemend.datasets.source_tables.columns import words_of, write_day
+from tablemend.datasets.source_tables.names import FAMILY, GIVEN, TOWNS, invent_person
+from tablemend.datasets.splits import POOL, UNKNOWN, HubOptions
 from tablemend.errors import TablemendError, install
 from tablemend.evidence.files import load_source
 from tablemend.tables.jsontable import find_table
 from tablemend.tables.read import load_text
-from tablemend.tables.table import SURROGATES, Table, TableError, refuse_characters
+from tablemend.tables.table import Cell
+from tablemend.tables.table import SURROGATES
+from tablemend.tables.table import Table
+from tablemend.tables.table import TableError
+from tablemend.tables.table import refuse_characters
 
 _REFUSED = re.compile(f"[{SURROGATES}]")  # JSON may spell them, but UTF-8 has none
 Reader = Callable[[str], Table]
@@ -119,11 +130,7 @@ def open_source(
 class FileSource:
     """Files with tables, and JSONL files with one table a line.
 
-    Args:
-        root: what places are named from.
-        files: in their order.
-        name: of the source.
-        readers: of files with one table each, by ending; others are read as a verifier's.
+    ``readers`` read files with one table each, by ending; others are read as a verifier's.
     """
 
     def __init__(
@@ -189,12 +196,7 @@ class FileSource:
 
 
 class DatasetSource:
-    """A data set of the ``datasets`` library, one table a row.
-
-    Args:
-        name: on the Hub.
-        options: its split, configuration and revision.
-    """
+    """A data set of the ``datasets`` library, one table a row."""
 
     def __init__(self, name: str, options: HubOptions) -> None:
         try:
@@ -234,8 +236,7 @@ class PoolSource:
 
     def read(self, place: Place) -> SourceTable:
         """The table of that number."""
-        table, topic, category, domain = make_table(self._seed, place.offset)
-        return SourceTable(table, topic, category, domain, topic, place.where, key=0)
+        return make_table(self._seed, place.offset)
 
 
 def pool_place(number: int) -> Place:
@@ -244,13 +245,8 @@ def pool_place(number: int) -> Place:
 
 
 def real_table(table: Table, title: str, name: str, where: str) -> SourceTable:
-    """A real table with what its title and header say of it.
+    """A real table with what its title and header say of it; its topic is its title or the source.
 
-    Args:
-        table: as read.
-        title: of the table; may be empty.
-        name: of the source, the topic of a table without a title.
-        where: its place.
 
     Raises:
         TableError: text that no file can hold.
@@ -283,3 +279,191 @@ def _parse(line: bytes) -> Any:
         raise TableError("not a line of JSON") from error
     except RecursionError as error:
         raise TableError("nested too deeply") from error
+
+
+# ---- topics ----
+
+ROWS = 40
+ENTITIES_OF_PANEL = 11
+APART = 10**9
+"""Rounds between the numbers of tables and of those beside them."""
+FIRMS = ("{} Brothers", "{} Partners", "{} & Sons", "{} Limited", "{} Union")
+_SLOTS = {"{town}": TOWNS, "{family}": FAMILY, "{given}": GIVEN}
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """How the cells of one column are made.
+
+    Attributes:
+        name: the header.
+        kind: what is drawn: ``year``, ``day`` or ``number`` from ``low`` to ``high``; one of
+            ``options`` for a ``choice``; a made-up one for ``person``, ``place`` and ``firm``.
+        low, high, decimals, unit: of a number; the unit is written behind it.
+    """
+
+    name: str
+    kind: str
+    low: float = 0
+    high: float = 0
+    decimals: int = 0
+    unit: str = ""
+    options: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SubCategory:
+    """One kind of table.
+
+    Attributes:
+        templates: what the query calls the entities; ``{place}`` and ``{entity}`` are filled.
+        key: header of the column that names the entities.
+        names: pattern of an entity's name; ``{town}``, ``{family}``, ``{given}`` and ``{person}``
+            are filled.
+        fields: the other columns.
+        panel: the same entities return in several years.
+    """
+
+    category: str
+    domain: str
+    name: str
+    templates: tuple[str, ...]
+    key: str
+    names: tuple[str, ...]
+    fields: tuple[Field, ...]
+    panel: bool
+
+
+def _read_field(name: str, text: str) -> Field:
+    if "|" in text:
+        return Field(name, "choice", options=tuple(text.split("|")))
+    kind, *rest = text.split()
+    low, high, decimals, unit = (*rest, *("0", "0", "0", "")[len(rest) :])
+    return Field(name, kind, float(low), float(high), int(decimals), unit)
+
+
+def _read_topics() -> tuple[SubCategory, ...]:
+    text = Path(__file__).with_name("topics.yaml").read_text(encoding="utf-8")
+    categories: dict[str, dict[str, dict[str, dict[str, Any]]]] = yaml.safe_load(text)
+    return tuple(
+        SubCategory(
+            category,
+            domain,
+            name,
+            tuple(given["queries"]),
+            given["key"],
+            tuple(given["names"]),
+            tuple(_read_field(*field) for field in given["fields"].items()),
+            given.get("panel", False),
+        )
+        for category, domains in categories.items()
+        for domain, names in domains.items()
+        for name, given in names.items()
+    )
+
+
+SUB_CATEGORIES = _read_topics()
+
+
+def make_table(seed: int, number: int) -> SourceTable:
+    """Table ``number`` of the pool; sub-categories take turns.
+
+    Its topic, a filled template, is also what a query calls the rows.
+    """
+    rng = Random(f"pool:{seed}:{number}")
+    sub = SUB_CATEGORIES[number % len(SUB_CATEGORIES)]
+    topic = rng.choice(sub.templates).format(place=rng.choice(TOWNS), entity=rng.choice(FAMILY))
+    places = rng.sample(TOWNS, 12)
+    rows: list[list[Cell]] = []
+    for name in _entities(sub, ENTITIES_OF_PANEL if sub.panel else ROWS, rng):
+        if not sub.panel:
+            rows.append([name, *(_cell(field, places, rng) for field in sub.fields)])
+            continue
+        first, *others = sub.fields  # the first is the year
+        years = range(int(first.low), int(first.high) + 1)
+        for year in sorted(rng.sample(years, rng.randint(2, 5))):
+            rows.append([name, str(year), *(_cell(field, places, rng) for field in others)])
+    columns = [sub.key, *(field.name for field in sub.fields)]
+    table = Table.of(columns, rows, topic)
+    where = pool_place(number).where
+    return SourceTable(table, topic, sub.category, sub.domain, topic, where, key=0)
+
+
+def related_number(number: int) -> int:
+    """Number of a table beside table ``number``: of its category, with another kind of entity."""
+    own = SUB_CATEGORIES[number % len(SUB_CATEGORIES)]
+    others = [
+        place
+        for place, sub in enumerate(SUB_CATEGORIES)
+        if sub.category == own.category and sub.key != own.key
+    ]
+    count = len(SUB_CATEGORIES)
+    return (number // count + APART) * count + others[number // count % len(others)]
+
+
+def more_names(number: int, count: int, rng: Random) -> list[str]:
+    """Names of other entities like those of table ``number``."""
+    return _entities(SUB_CATEGORIES[number % len(SUB_CATEGORIES)], count, rng)
+
+
+def _entities(sub: SubCategory, count: int, rng: Random) -> list[str]:
+    names: dict[str, None] = {}
+    while len(names) < count:
+        pattern = rng.choice(sub.names)
+        for slot, words in _SLOTS.items():
+            while slot in pattern:
+                pattern = pattern.replace(slot, rng.choice(words), 1)
+        names[pattern.replace("{person}", invent_person(rng))] = None
+    return list(names)
+
+
+def _cell(field: Field, places: list[str], rng: Random) -> str:
+    match field.kind:
+        case "year":
+            return str(rng.randint(int(field.low), int(field.high)))
+        case "day":
+            first = date(int(field.low), 1, 1).toordinal()
+            last = date(int(field.high), 12, 31).toordinal()
+            return write_day(date.fromordinal(rng.randint(first, last)))
+        case "number":
+            low, high, share = field.low, field.high, rng.random()
+            is_wide = low > 0 and high / low > 50  # small values are then more frequent
+            value = low * (high / low) ** share if is_wide else low + (high - low) * share
+            return f"{value:,.{field.decimals}f}{field.unit}"
+        case "choice":
+            return rng.choice(field.options)
+        case "person":
+            return invent_person(rng)
+        case "place":
+            return rng.choice(places)
+        case _:
+            return rng.choice(FIRMS).format(rng.choice(FAMILY))
+
+
+# ---- domains ----
+
+
+@cache
+def _domains() -> dict[str, tuple[str, str]]:
+    """Category and domain by word."""
+    text = Path(__file__).with_name("domains.yaml").read_text(encoding="utf-8")
+    return {
+        words_of(word).strip(): (category, domain)
+        for category, domains in yaml.safe_load(text).items()
+        for domain, words in domains.items()
+        for word in words
+    }
+
+
+def domain_of(title: str, columns: Sequence[str]) -> tuple[str, str]:
+    """Category and domain; :data:`UNKNOWN` where no domain's words are the most frequent."""
+    counts = Counter[tuple[str, str]]()
+    for text, weight in ((title, 2), *((name, 1) for name in columns)):
+        words = words_of(text).split()
+        terms = {*words, *map(" ".join, pairwise(words))}
+        found = {known for term in terms for known in (term, term.removesuffix("s"))}
+        for place in {word: _domains()[word] for word in found & _domains().keys()}.values():
+            counts[place] += weight
+    best = counts.most_common(2)
+    is_clear = best and best[0][1] > best[-1][1] * (len(best) - 1)
+    return best[0][0] if is_clear else (UNKNOWN, UNKNOWN)

@@ -111,7 +111,7 @@ _SEVERAL = "derivations with an equally likely other"
 
 
 def make_dataset(settings: FaithSet, progress: Callable[[int], object]) -> dict[str, Any]:
-    """Make a set: :func:`~tablemend.datasets.build.make_by_number`, a number a report.
+    """Make a set: :func:`~tablemend.datasets.build.build_resumable`, a number a report.
 
     Args:
         settings: what to make and where.
@@ -127,11 +127,11 @@ def make_dataset(settings: FaithSet, progress: Callable[[int], object]) -> dict[
         noted["prompt"] = PROMPTS.version(PROMPT)
     drawn, out = (settings.seed, settings.tables), Path(settings.out)
     places = list_places(settings.reports, settings.n, drawn, out)
-    return build.make_by_number(
+    return build.build_resumable(
         out,
         {"engine_version": ENGINE, **noted},
         len(places),
-        lambda: build.Opened(places, [place.hash for place in places], ()),
+        lambda: build.OpenedSource(places, [place.hash for place in places], ()),
         lambda opened, numbers: _make(settings, opened, numbers),
         lambda counts: write_card(
             _parts(settings, counts),

@@ -28,11 +28,13 @@ from tablemend.config.load import ConfigError, keys_text, kind_named, recipes_of
 from tablemend.config.section import BackendOptions, Count, OnOff, nearest
 from tablemend.datasets.source_tables.topics import SUB_CATEGORIES
 from tablemend.datasets.splits import Shares
-from tablemend.datasets.tablehallu.settings import Grouped, Shape, Synthesis
 from tablemend.errors import TablemendError
 from tablemend.runs import hash_text
 from tablemend.tables.read import load_text
 from tablemend.tables.table import TableError
+from tablemend.tasks.tablehallu.settings import ContextSettings
+from tablemend.tasks.tablehallu.settings import Shape
+from tablemend.tasks.tablehallu.settings import Synthesis
 
 Thinks = Annotated[Literal["on", "off"] | None, OnOff]
 ENGINES = ("program", "llm")
@@ -43,12 +45,12 @@ FREE = frozenset(
 """Settings that change no row, or that are noted in another form."""
 OF_ORDER = {
     "kernel-first": "verifier verifier_options verifier_thinking topics min_expansion".split(),
-    "query-last": [*Grouped.model_fields, "batch"],
+    "query-last": [*ContextSettings.model_fields, "batch"],
 }
 """Settings that one of the orders alone reads."""
 
 
-class LlmSynthesis(Grouped):
+class LlmSynthesis(ContextSettings):
     """A data set of adversarial examples, written and verified by language models."""
 
     kind: Literal["llm-synthesis"] = "llm-synthesis"
@@ -114,7 +116,7 @@ class LlmSynthesis(Grouped):
     @property
     def drawing(self) -> Synthesis:
         """What the program engine draws contexts by; n is fixed, so that none depends on it."""
-        names = "seed", "difficulty", "shape", "shares", *Grouped.model_fields
+        names = "seed", "difficulty", "shape", "shares", *ContextSettings.model_fields
         return Synthesis(n=1_000_000, **{name: getattr(self, name) for name in names})
 
     def conflicts(self) -> Iterator[tuple[str, str]]:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 
 from tablemend.detector.keys import filled_rows
-from tablemend.detector.mentions import index_context
+from tablemend.detector.similarity import index_context
 from tablemend.evidence.grid import Grid
 from tablemend.evidence.source import Source
 from tablemend.records import Claim, ClaimError, Document, Evidence, Verdict, VerdictName

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import pytest
 
 from tablemend.datasets.source_tables.columns import Column, TypedTable, Unusable, type_table
-from tablemend.datasets.source_tables.flags import without_flags
-from tablemend.datasets.tablehallu.labels import labels_of
+from tablemend.datasets.source_tables.names import without_flags
 from tablemend.tables.table import Table
+from tablemend.tasks.tablehallu.labels import labels_of
 
 NAMES = ("Avon", "Bryn", "Cole", "Dorn", "Eden", "Fell")
 """Names of places, of one word."""

@@ -15,18 +15,17 @@ from tokenizers.models import WordLevel
 
 from tablemend.config import parse
 from tablemend.datasets.source_tables.columns import type_table
-from tablemend.datasets.source_tables.invented_names import GIVEN
-from tablemend.datasets.source_tables.renaming import Renaming, read_words
+from tablemend.datasets.source_tables.names import GIVEN
+from tablemend.datasets.source_tables.renaming import Renaming, Vocabulary, read_words
 from tablemend.datasets.source_tables.sources import SourceTable
-from tablemend.datasets.tablehallu.dataset import make_dataset
-from tablemend.datasets.tablehallu.program_engine import examples
-from tablemend.datasets.tablehallu.settings import Synthesis
-from tablemend.datasets.vocabulary import Vocabulary
 from tablemend.errors import TablemendError
 from tablemend.records import Example
 from tablemend.tables.table import Table
+from tablemend.tasks.tablehallu.dataset import make_dataset
+from tablemend.tasks.tablehallu.engine import examples
+from tablemend.tasks.tablehallu.settings import Synthesis
 from tests.support.scripts import run_script
-from tests.unit.datasets.tablehallu.test_engine import SHIPS, write_tables
+from tests.unit.tasks.tablehallu.test_engine import SHIPS, write_tables
 
 STARTS, ENDS = "Qua Zeb Oka Ser Tap Vic Wom Xer".split(), "gga u pi val ir una bat us".split()
 WORDS = [f"{start}{end}" for start in STARTS for end in ENDS]

@@ -11,15 +11,16 @@ import datasets
 import pytest
 
 from tablemend.config import ConfigError, parse
-from tablemend.datasets.source_tables.domains import UNKNOWN, domain_of
-from tablemend.datasets.source_tables.sources import open_source
-from tablemend.datasets.source_tables.topics import make_table
-from tablemend.datasets.tablehallu.program_engine import Skipped, examples, find_tables, open_maker
-from tablemend.datasets.tablehallu.settings import Synthesis
+from tablemend.datasets.source_tables.sources import UNKNOWN, domain_of, make_table, open_source
 from tablemend.errors import TablemendError
 from tablemend.tables.jsontable import find_table
 from tablemend.tables.read import write_table
 from tablemend.tables.table import TableError
+from tablemend.tasks.tablehallu.engine import SkippedTable
+from tablemend.tasks.tablehallu.engine import examples
+from tablemend.tasks.tablehallu.engine import find_tables
+from tablemend.tasks.tablehallu.engine import open_maker
+from tablemend.tasks.tablehallu.settings import Synthesis
 
 TABLE = make_table(0, 0).table
 
@@ -183,7 +184,7 @@ def test_a_data_set_of_the_hub_is_a_source(hub: list[tuple[Any, ...]]) -> None:
     )  # fmt: skip
     source = open_source(wanted.source, wanted, wanted.seed)
     assert hub == [("owner/ships", "old", {"split": "test", "revision": "abc123"})]
-    assert find_tables(source, wanted)[1] == [Skipped("owner/ships:2", "only one column")]
+    assert find_tables(source, wanted)[1] == [SkippedTable("owner/ships:2", "only one column")]
     made = list(examples(wanted))
     assert len(made) == 4
     assert {(e.source, e.domain) for e in made} == {("owner/ships:1", "Technology & Business")}

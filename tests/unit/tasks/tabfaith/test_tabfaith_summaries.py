@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tablemend.datasets.source_tables.topics import make_table
+from tablemend.datasets.source_tables.sources import make_table
 from tablemend.programs.execute import check
 from tablemend.programs.program import Rows, Value
 from tablemend.programs.speaker import Unsayable

@@ -13,14 +13,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tablemend.datasets.tablehallu.program_engine import examples as make_examples
-from tablemend.datasets.tablehallu.settings import Shape, Synthesis
 from tablemend.prompting.replies import Problem
 from tablemend.records import Condition, Constraints, Example
 from tablemend.tables.table import Table
-from tablemend.tasks.tablehallu_llm import checks, statements
+from tablemend.tasks.tablehallu.engine import examples as make_examples
+from tablemend.tasks.tablehallu.settings import Shape
+from tablemend.tasks.tablehallu.settings import Synthesis
+from tablemend.tasks.tablehallu_llm import checks
+from tablemend.tasks.tablehallu_llm import statements
 from tablemend.tasks.tablehallu_llm.settings import LlmSynthesis
-from tablemend.tasks.tablehallu_llm.statements import KernelDraft, Statements
+from tablemend.tasks.tablehallu_llm.statements import KernelDraft
+from tablemend.tasks.tablehallu_llm.statements import Statements
 from tablemend.values.text import sentence_spans
 from tests.support.llm_kernels import CASES, Case
 from tests.support.model_server.pipeline import prose

@@ -16,12 +16,15 @@ from datasets import load_dataset
 
 from tablemend.config import parse
 from tablemend.datasets.splits import SPLITS
-from tablemend.datasets.tablehallu import small_world
 from tablemend.errors import TablemendError
 from tablemend.records import Call, Example
-from tablemend.tasks.tablehallu_llm.dataset import ROWS, make_llm_dataset
-from tablemend.tasks.tablehallu_llm.settings import LlmSynthesis, Topics
-from tablemend.tasks.tablehallu_llm.stages import Rejection, Row
+from tablemend.tasks.tablehallu import small_world
+from tablemend.tasks.tablehallu_llm.dataset import ROWS
+from tablemend.tasks.tablehallu_llm.dataset import make_llm_dataset
+from tablemend.tasks.tablehallu_llm.settings import LlmSynthesis
+from tablemend.tasks.tablehallu_llm.settings import Topics
+from tablemend.tasks.tablehallu_llm.stages import Rejection
+from tablemend.tasks.tablehallu_llm.stages import Row
 
 N = 60
 GIVEN_UP = {7, 23}

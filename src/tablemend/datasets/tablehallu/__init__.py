@@ -1,1 +1,0 @@
-"""How adversarial examples are made, with ground truth by construction."""
