@@ -26,8 +26,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from tablemend.config import DType, Section, load
-from tablemend.config.section import BackendOptions
-from tablemend.config.section import Vllm
+from tablemend.config.section import BackendOptions, Vllm
 from tablemend.script import run_script
 from tablemend.tasks.tablehallu import prompts, small_world
 

@@ -11,8 +11,6 @@ public sets, of their dev split alone (docs/verification.md).
 from __future__ import annotations
 
 from tablemend.config import load
-from tablemend.meta_evaluation.labelled_claims import Claims
-from tablemend.meta_evaluation.labelled_claims import make_claims
 from tablemend.script import run_script
 from tablemend.tasks.claim_verification import Claims, make_claims
 

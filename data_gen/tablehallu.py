@@ -18,8 +18,7 @@ from tablemend.datasets.build import describe
 from tablemend.script import run_script
 from tablemend.tasks.tablehallu.dataset import make_dataset
 from tablemend.tasks.tablehallu.settings import Synthesis
-from tablemend.tasks.tablehallu_llm.settings import LlmSynthesis
-from tablemend.tasks.tablehallu_llm.settings import read_settings
+from tablemend.tasks.tablehallu_llm.settings import LlmSynthesis, read_settings
 
 
 def main() -> None:

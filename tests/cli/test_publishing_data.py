@@ -15,7 +15,6 @@ from huggingface_hub import DatasetCard
 
 from tablemend.config import Source, parse
 from tablemend.errors import TablemendError
-from tablemend.meta_evaluation import labelled_claims
 from tablemend.publishing import hub
 from tablemend.publishing.command import PublishDataCommand
 from tablemend.publishing.dataset import write_folder

@@ -27,8 +27,7 @@ import torch
 from tablemend.backends.backend import Backend, open_backend
 from tablemend.backends.requests import Completion, Request, Sampling
 from tablemend.config import parse
-from tablemend.config.section import BackendOptions
-from tablemend.config.section import Vllm
+from tablemend.config.section import BackendOptions, Vllm
 from tablemend.errors import TablemendError
 from tablemend.mitigations.constrained import answer_grammar, keeps_header
 from tablemend.recipe.experiment import GrpoCommand

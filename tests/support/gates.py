@@ -8,8 +8,7 @@ from typing import Any, get_args
 import yaml
 from transformers.trainer_utils import SaveStrategy
 
-from tablemend.recipe.experiment import STAGES
-from tablemend.recipe.experiment import TrainingRecipe
+from tablemend.recipe.experiment import STAGES, TrainingRecipe
 from tablemend.runs import write_jsonl
 from tablemend.tasks.claim_verification import LabelledClaim
 from tablemend.tasks.faith.sample import MASK, MaskedSpan

@@ -16,7 +16,7 @@ from tablemend.errors import TablemendError
 from tablemend.records import ContextKind, Example
 from tablemend.reports.rendering import inline_hash, render, resource
 from tablemend.runs import hash_text
-from tablemend.tasks.sources import read_examples
+from tablemend.tasks.tablehallu.task import read_examples
 
 SplitName = Literal["train", "validation", "test"]
 DEFAULT_SPLIT: SplitName = "test"

@@ -20,21 +20,10 @@ from typing import Any, Protocol
 import yaml
 
 from tablemend.errors import TablemendError, install
-from tablemend.values.amounts import same_amount
-from tablemend.values.cells import digit_words
-from tablemend.values.cells import in_figures
-from tablemend.values.cells import modifiers
-from tablemend.values.cells import negations
-from tablemend.values.cells import read_value
-from tablemend.values.dates import covers_date
-from tablemend.values.dates import same_date
-from tablemend.values.dates import split_dates
-from tablemend.values.numbers import Number
-from tablemend.values.numbers import quantities
-from tablemend.values.text import Tokens
-from tablemend.values.text import fold
-from tablemend.values.text import split_tokens
-from tablemend.values.text import tokens_of
+from tablemend.values.cells import digit_words, in_figures, modifiers, negations, read_value
+from tablemend.values.dates import covers_date, same_date, split_dates
+from tablemend.values.numbers import Number, quantities, same_amount
+from tablemend.values.text import Tokens, fold, split_tokens, tokens_of
 
 THRESHOLD = 0.8
 BATCH = 256

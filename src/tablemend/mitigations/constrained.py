@@ -15,8 +15,7 @@ from tablemend.config import Format
 from tablemend.detector.query import columns_from_query
 from tablemend.evidence.source import Source
 from tablemend.tables.table import Table
-from tablemend.tasks.tablehallu.prompts import BLANK
-from tablemend.tasks.tablehallu.prompts import answer
+from tablemend.tasks.tablehallu.prompts import BLANK, answer
 from tablemend.values.text import sentence_spans
 
 WIDTHS = range(1, 13)

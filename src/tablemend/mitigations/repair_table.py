@@ -13,10 +13,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from tablemend.detector.algorithm import AnswerFormat
-from tablemend.detector.query import columns_from_query
-from tablemend.detector.query import is_sorted
-from tablemend.detector.query import sort_rows
-from tablemend.detector.query import sort_rule_from_query
+from tablemend.detector.query import columns_from_query, is_sorted, sort_rows, sort_rule_from_query
 from tablemend.mitigations.edits import Edit, Mended
 from tablemend.records import Verdict, Verification
 from tablemend.tables.extract import Extraction, extract_table

@@ -22,8 +22,7 @@ from pyarrow import parquet
 from tablemend.config import SMALL_WORLD
 from tablemend.datasets.build import COUNTS, SETTINGS
 from tablemend.datasets.card import LICENCE, table_of
-from tablemend.datasets.splits import POOL
-from tablemend.datasets.splits import SPLITS
+from tablemend.datasets.splits import POOL, SPLITS
 from tablemend.errors import TablemendError
 from tablemend.publishing.command import PublishDataCommand
 from tablemend.publishing.folder import leave_out_paths

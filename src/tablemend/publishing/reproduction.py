@@ -14,7 +14,6 @@ from pydantic_core import to_jsonable_python
 from tablemend.config import EXAMPLE_FILES, HUB, SMALL_WORLD, Section
 from tablemend.datasets.build import SETTINGS
 from tablemend.datasets.card import command_of
-from tablemend.meta_evaluation.labelled_claims import Claims
 from tablemend.publishing.recorded import MERGED, Recorded, chain_of
 from tablemend.runs import MOVE_AWAY, read_object
 from tablemend.tasks.claim_verification import Claims

@@ -24,11 +24,8 @@ from tablemend.runs import Run, folder_of, say, write_jsonl
 from tablemend.tables.table import Table
 from tablemend.tasks.tablehallu.borrowed_names import Usable
 from tablemend.tasks.tablehallu.dataset import make_dataset
-from tablemend.tasks.tablehallu.engine import FEWEST_ROWS
-from tablemend.tasks.tablehallu.engine import find_tables
-from tablemend.tasks.tablehallu.engine import open_maker
-from tablemend.tasks.tablehallu.settings import Shape
-from tablemend.tasks.tablehallu.settings import Synthesis
+from tablemend.tasks.tablehallu.engine import FEWEST_ROWS, find_tables, open_maker
+from tablemend.tasks.tablehallu.settings import Shape, Synthesis
 from tablemend.values.text import count_tokens
 
 ROWS = ((5, 6), (3, 4), (2, 3), (1, 2))

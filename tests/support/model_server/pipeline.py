@@ -12,12 +12,13 @@ from random import Random
 from tablemend.errors import TablemendError
 from tablemend.records import Example
 from tablemend.tasks.tablehallu.engine import open_maker
-from tablemend.tasks.tablehallu.settings import Shape
-from tablemend.tasks.tablehallu.settings import Synthesis
-from tablemend.tasks.tablehallu_llm.checks import check_adversarial
-from tablemend.tasks.tablehallu_llm.checks import check_constraints
-from tablemend.tasks.tablehallu_llm.checks import check_kernel
-from tablemend.tasks.tablehallu_llm.checks import check_query
+from tablemend.tasks.tablehallu.settings import Shape, Synthesis
+from tablemend.tasks.tablehallu_llm.checks import (
+    check_adversarial,
+    check_constraints,
+    check_kernel,
+    check_query,
+)
 from tablemend.tasks.tablehallu_llm.statements import KernelDraft
 from tablemend.values.text import sentence_spans
 

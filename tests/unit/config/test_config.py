@@ -27,15 +27,11 @@ from tablemend.recipe.experiment import (
     GrpoExperiment,
     SftCommand,
 )
-from tablemend.recipe.training import FILES
-from tablemend.recipe.training import OWNED
-from tablemend.recipe.training import trl_fields
+from tablemend.recipe.training import FILES, OWNED, trl_fields
 from tablemend.tasks.faith.data import FaithSet
 from tablemend.tasks.logic.dataset import LogicSet
 from tablemend.tasks.tablehallu.engine import examples
-from tablemend.tasks.tablehallu.prompts import STRATEGIES
-from tablemend.tasks.tablehallu.prompts import messages
-from tablemend.tasks.tablehallu.prompts import target
+from tablemend.tasks.tablehallu.prompts import STRATEGIES, messages, target
 from tablemend.tasks.tablehallu.settings import Synthesis
 
 ROOT = Path(__file__).parents[3]

@@ -17,8 +17,7 @@ from tablemend.detector.algorithm import (
 from tablemend.detector.keys import primary_key
 from tablemend.detector.query import SortRule
 from tablemend.detector.similarity import Context
-from tablemend.tables.read import FORMATS
-from tablemend.tables.read import write_table
+from tablemend.tables.read import FORMATS, write_table
 from tablemend.tables.table import Table
 from tests.support.injected import EDITS, context_of, found
 

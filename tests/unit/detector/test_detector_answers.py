@@ -15,9 +15,7 @@ import pytest
 
 from tablemend.detector.algorithm import detect_in_answer
 from tablemend.detector.query import SortRule
-from tablemend.tables.read import FORMATS
-from tablemend.tables.read import Format
-from tablemend.tables.read import write_table
+from tablemend.tables.read import FORMATS, Format, write_table
 from tablemend.tables.table import Table
 
 FILE = Path(__file__).parents[2] / "data" / "table_answers.jsonl"

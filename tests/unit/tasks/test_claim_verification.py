@@ -12,8 +12,6 @@ from tablemend.datasets.labelled_texts import split_of
 from tablemend.datasets.splits import SPLITS, Shares
 from tablemend.errors import TablemendError
 from tablemend.evidence.source import Source
-from tablemend.meta_evaluation.labelled_claims import Claims
-from tablemend.meta_evaluation.labelled_claims import make_claims
 from tablemend.records import Claim, Document
 from tablemend.tables.table import Table
 from tablemend.tasks.claim_verification import Claims, ClaimVerification, LabelledClaim, make_claims

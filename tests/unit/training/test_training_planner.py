@@ -17,10 +17,7 @@ from trl.trainer.utils import RepeatSampler
 import planner as benchmark
 from tablemend.config import parse
 from tablemend.errors import TablemendError
-from tablemend.recipe.experiment import DpoCommand
-from tablemend.recipe.experiment import GrpoCommand
-from tablemend.recipe.experiment import SftCommand
-from tablemend.recipe.experiment import TrainingRecipe
+from tablemend.recipe.experiment import DpoCommand, GrpoCommand, SftCommand, TrainingRecipe
 from tablemend.tasks.tablehallu import small_world
 from tablemend.training import memory, plan
 from tablemend.training.architectures import Shape, config_of, known

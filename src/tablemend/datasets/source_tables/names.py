@@ -18,9 +18,8 @@ from typing import Any, NamedTuple
 import yaml
 
 from tablemend.tables.table import Cell
-from tablemend.values.cells import equal_values, read_value
-from tablemend.values.inclusion import includes
-from tablemend.values.periods import MONTHS
+from tablemend.values.cells import equal_values, includes, read_value
+from tablemend.values.dates import MONTHS
 from tablemend.values.text import strip_accents
 
 _LISTS: dict[str, Any] = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text("utf-8"))

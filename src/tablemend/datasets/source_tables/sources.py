@@ -28,11 +28,7 @@ from tablemend.errors import TablemendError, install
 from tablemend.evidence.files import load_source
 from tablemend.tables.jsontable import find_table
 from tablemend.tables.read import load_text
-from tablemend.tables.table import Cell
-from tablemend.tables.table import SURROGATES
-from tablemend.tables.table import Table
-from tablemend.tables.table import TableError
-from tablemend.tables.table import refuse_characters
+from tablemend.tables.table import SURROGATES, Cell, Table, TableError, refuse_characters
 
 _REFUSED = re.compile(f"[{SURROGATES}]")  # JSON may spell them, but UTF-8 has none
 Reader = Callable[[str], Table]

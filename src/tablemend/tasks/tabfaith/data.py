@@ -17,12 +17,10 @@ from pydantic import Field
 
 from tablemend.config import HUB, Count, Section
 from tablemend.datasets import build
-from tablemend.datasets.build import Record, Skipped, ranked
+from tablemend.datasets.build import Record, SkippedTable, ranked
 from tablemend.datasets.card import command_of, counted_parts, table_of, write_card
-from tablemend.datasets.source_tables.options import POOL, HubOptions
-from tablemend.datasets.source_tables.sources import Place, Source, open_source
-from tablemend.datasets.source_tables.topics import make_table
-from tablemend.datasets.splits import Shares, split_of
+from tablemend.datasets.source_tables.sources import Place, Source, make_table, open_source
+from tablemend.datasets.splits import POOL, HubOptions, Shares, split_of
 from tablemend.errors import TablemendError
 from tablemend.programs.speaker import Unsayable, speakers
 from tablemend.programs.table import TypedTable
@@ -154,7 +152,7 @@ _LABELS = ("faithful", "unfaithful", "unscored")
 
 
 def make_dataset(settings: TabFaith, progress: Callable[[int], object]) -> dict[str, Any]:
-    """Make a set: :func:`~tablemend.datasets.build.make_by_number`.
+    """Make a set: :func:`~tablemend.datasets.build.build_resumable`.
 
     Args:
         settings: what to make and where.
@@ -163,7 +161,7 @@ def make_dataset(settings: TabFaith, progress: Callable[[int], object]) -> dict[
     Raises:
         TablemendError: as above.
     """
-    return build.make_by_number(
+    return build.build_resumable(
         Path(settings.out),
         {"engine_version": ENGINE, **settings.model_dump(mode="json", exclude=FREE)},
         settings.sizes.total,
@@ -182,17 +180,17 @@ def make_dataset(settings: TabFaith, progress: Callable[[int], object]) -> dict[
     )
 
 
-def _open_sources(settings: TabFaith) -> build.Opened:
+def _open_sources(settings: TabFaith) -> build.OpenedSource:
     """The tables of each domain, why others were left out, and a hash of those of users."""
     opened: Opened = {}
-    skipped: list[build.Skipped] = []
+    skipped: list[build.SkippedTable] = []
     hashes: list[str] = []
     for domain in DOMAINS:
         tables, left_out = open_tables(settings, domain)
         opened[domain] = tables
         skipped += left_out
         hashes += (tables[number].table.content_hash() for number in range(tables.count or 0))
-    found = build.Opened(opened, hashes, skipped)
+    found = build.OpenedSource(opened, hashes, skipped)
     if all(opened[domain].count for domain in DOMAINS if settings.sizes.of(domain)):
         build.refuse_empty_splits("sources", found, settings.shares)
     return found
@@ -406,7 +404,7 @@ class Tables:
 Opened = dict[Domain, Tables]
 
 
-def open_tables(settings: TabFaith, domain: Domain) -> tuple[Tables, list[Skipped]]:
+def open_tables(settings: TabFaith, domain: Domain) -> tuple[Tables, list[SkippedTable]]:
     """The tables of a domain, and why others were left out.
 
     Of a user's tables the first that something can be said of are taken, as many as the domain
@@ -416,7 +414,7 @@ def open_tables(settings: TabFaith, domain: Domain) -> tuple[Tables, list[Skippe
         TablemendError: nothing there can be read or summarised.
     """
     name, wanted = settings.sources.of(domain), settings.sizes.of(domain)
-    skipped: list[Skipped] = []
+    skipped: list[SkippedTable] = []
     found: dict[str, Found] = {}
     if name in (POOL, SYNTHETIC) or not wanted:
         return Tables((), domain, name, settings.seed), skipped
@@ -428,7 +426,7 @@ def open_tables(settings: TabFaith, domain: Domain) -> tuple[Tables, list[Skippe
                 raise TableError("the same table again")
             found[content] = Found(table, where)
         except TablemendError as error:
-            skipped.append(Skipped(f"{domain}: {where}", str(error)))
+            skipped.append(SkippedTable(f"{domain}: {where}", str(error)))
         if len(found) == wanted:
             break
     if not found:

@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import yaml
 
-from tablemend.datasets.source_tables.invented_names import FAMILY, GIVEN, TOWNS
+from tablemend.datasets.source_tables.names import FAMILY, GIVEN, TOWNS
 from tablemend.tables.table import Cell, Table
 from tablemend.values.dates import MONTH_NAMES
 

@@ -31,27 +31,22 @@ from tablemend.errors import TablemendError
 from tablemend.records import Example
 from tablemend.tables.table import Table
 from tablemend.tasks.tablehallu import small_world
-from tablemend.tasks.tablehallu.borrowed_names import NamePool
-from tablemend.tasks.tablehallu.borrowed_names import Usable
+from tablemend.tasks.tablehallu.borrowed_names import NamePool, Usable
 from tablemend.tasks.tablehallu.compose import Context
-from tablemend.tasks.tablehallu.contexts import Part
-from tablemend.tasks.tablehallu.contexts import refuse_alike
-from tablemend.tasks.tablehallu.groups import GroupMaker
-from tablemend.tasks.tablehallu.groups import NO_GROUPS
-from tablemend.tasks.tablehallu.groups import RejectedDraw
+from tablemend.tasks.tablehallu.contexts import Part, refuse_alike
+from tablemend.tasks.tablehallu.groups import NO_GROUPS, GroupMaker, RejectedDraw
 from tablemend.tasks.tablehallu.labels import without_odd_labels
-from tablemend.tasks.tablehallu.query import Subject
-from tablemend.tasks.tablehallu.query import choose_subject
-from tablemend.tasks.tablehallu.query import is_measure
-from tablemend.tasks.tablehallu.query import subject_of
-from tablemend.tasks.tablehallu.query import with_computed_column
-from tablemend.tasks.tablehallu.query import write_query
+from tablemend.tasks.tablehallu.query import (
+    Subject,
+    choose_subject,
+    is_measure,
+    subject_of,
+    with_computed_column,
+    write_query,
+)
 from tablemend.tasks.tablehallu.rows import RowMaker
-from tablemend.tasks.tablehallu.sentences import RowVerbaliser
-from tablemend.tasks.tablehallu.sentences import capital
-from tablemend.tasks.tablehallu.settings import Difficulty
-from tablemend.tasks.tablehallu.settings import Shape
-from tablemend.tasks.tablehallu.settings import Synthesis
+from tablemend.tasks.tablehallu.sentences import RowVerbaliser, capital
+from tablemend.tasks.tablehallu.settings import Difficulty, Shape, Synthesis
 from tablemend.tasks.tablehallu.verification import verify
 from tablemend.values.text import count_tokens
 

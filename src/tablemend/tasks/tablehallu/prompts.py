@@ -18,12 +18,8 @@ from typing import Literal, get_args
 
 import yaml
 
-from tablemend.errors import NoTarget
-from tablemend.errors import TablemendError
-from tablemend.records import Condition
-from tablemend.records import ContextKind
-from tablemend.records import Example
-from tablemend.records import Fact
+from tablemend.errors import NoTarget, TablemendError
+from tablemend.records import Condition, ContextKind, Example, Fact
 from tablemend.tables.read import write_table
 from tablemend.tables.table import Table
 

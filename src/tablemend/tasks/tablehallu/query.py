@@ -28,32 +28,17 @@ from tablemend.datasets.source_tables.columns import (
 )
 from tablemend.datasets.source_tables.names import with_capital
 from tablemend.programs.nouns import is_plural_label, plural_of
-from tablemend.programs.program import Aggregate
+from tablemend.programs.program import Aggregate, Difference, Program, Ratio, Rows, Value
 from tablemend.programs.program import Condition as RowCondition
-from tablemend.programs.program import Difference
-from tablemend.programs.program import Program
-from tablemend.programs.program import Ratio
-from tablemend.programs.program import Rows
-from tablemend.programs.program import Value
-from tablemend.records import Computed
-from tablemend.records import Condition
-from tablemend.records import Constraints
-from tablemend.records import Example
-from tablemend.records import SortOrder
-from tablemend.tables.table import Cell
-from tablemend.tables.table import Table
+from tablemend.records import Computed, Condition, Constraints, Example, SortOrder
+from tablemend.tables.table import Cell, Table
 from tablemend.tasks.tablehallu import labels
 from tablemend.tasks.tablehallu.contexts import Question
-from tablemend.tasks.tablehallu.groups import Bound
-from tablemend.tasks.tablehallu.groups import RejectedDraw
-from tablemend.tasks.tablehallu.groups import cost_of_number
-from tablemend.tasks.tablehallu.groups import decimal_of
-from tablemend.tasks.tablehallu.labels import EVENTS
-from tablemend.tasks.tablehallu.labels import Label
+from tablemend.tasks.tablehallu.groups import Bound, RejectedDraw, cost_of_number, decimal_of
+from tablemend.tasks.tablehallu.labels import EVENTS, Label
 from tablemend.tasks.tablehallu.sentences import RowVerbaliser
 from tablemend.values.text import singular
-from tablemend.values.units import ONE
-from tablemend.values.units import header_unit
+from tablemend.values.units import ONE, header_unit
 
 WORDS: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("queries.yaml").read_text("utf-8"))
 _SCOPES: dict[str, Any] = WORDS["scopes"]

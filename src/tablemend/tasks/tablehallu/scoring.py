@@ -34,21 +34,17 @@ from tablemend.records import Example, Finding, Judgement, Share
 from tablemend.tables.extract import Extraction, extract_table
 from tablemend.tables.read import write_table
 from tablemend.tables.table import Cell, Table, TableError
-from tablemend.tasks.tablehallu.prompts import BLANK
-from tablemend.tasks.tablehallu.prompts import MARKER
-from tablemend.tasks.tablehallu.prompts import OutputFormat
-from tablemend.tasks.tablehallu.prompts import answer
-from tablemend.tasks.tablehallu.prompts import quotation
-from tablemend.tasks.tablehallu.prompts import target
-from tablemend.tasks.tablehallu.settings import TYPES
-from tablemend.tasks.tablehallu.settings import types_of
-from tablemend.tasks.task import Score
-from tablemend.tasks.task import Submission
-from tablemend.values.cells import Value
-from tablemend.values.cells import equal_values
-from tablemend.values.cells import is_blank
-from tablemend.values.cells import read_value
-from tablemend.values.cells import same_value
+from tablemend.tasks.tablehallu.prompts import (
+    BLANK,
+    MARKER,
+    OutputFormat,
+    answer,
+    quotation,
+    target,
+)
+from tablemend.tasks.tablehallu.settings import TYPES, types_of
+from tablemend.tasks.task import Score, Submission
+from tablemend.values.cells import Value, equal_values, is_blank, read_value, same_value
 from tablemend.values.text import header_key
 from tablemend.values.units import Unit
 

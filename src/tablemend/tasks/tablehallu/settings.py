@@ -11,12 +11,8 @@ from pydantic import AfterValidator, Field
 
 from tablemend.config import SMALL_WORLD, Count, Section
 from tablemend.config.section import BackendOptions
-from tablemend.datasets.splits import HubOptions
-from tablemend.datasets.splits import POOL
-from tablemend.datasets.splits import Shares
-from tablemend.datasets.splits import split_of
-from tablemend.records import Condition
-from tablemend.records import Example
+from tablemend.datasets.splits import POOL, HubOptions, Shares, split_of
+from tablemend.records import Condition, Example
 from tablemend.shipped import here_or_shipped
 
 Difficulty = Literal["paper", "easy", "medium", "hard"]

@@ -12,18 +12,18 @@ from tablemend.detector.errors import INVENTS_ROWS, METRICS, OMITTED_CELL, relat
 from tablemend.exact_match import SCORER, compare_exactly
 from tablemend.records import Example, Finding, Judgement, Mark, Metric, Relation, SampleView, Share
 from tablemend.tables.serialisations import CONFIGURATIONS
-from tablemend.tasks.sources import MAKES
-from tablemend.tasks.sources import read_records
+from tablemend.tasks.sources import MAKES, read_records
 from tablemend.tasks.tablehallu import small_world
-from tablemend.tasks.tablehallu.prompts import MARKER
-from tablemend.tasks.tablehallu.prompts import STRATEGIES
-from tablemend.tasks.tablehallu.prompts import answer
-from tablemend.tasks.tablehallu.prompts import chat
-from tablemend.tasks.tablehallu.prompts import messages
-from tablemend.tasks.tablehallu.prompts import prompt_hash
-from tablemend.tasks.tablehallu.prompts import target
-from tablemend.tasks.tablehallu.settings import TYPES
-from tablemend.tasks.tablehallu.settings import types_of
+from tablemend.tasks.tablehallu.prompts import (
+    MARKER,
+    STRATEGIES,
+    answer,
+    chat,
+    messages,
+    prompt_hash,
+    target,
+)
+from tablemend.tasks.tablehallu.settings import TYPES, types_of
 from tablemend.tasks.task import DEFAULTS, Corruption, Submission, Task, TaskOptions
 
 if TYPE_CHECKING:

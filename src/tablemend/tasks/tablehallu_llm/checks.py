@@ -13,14 +13,13 @@ from collections.abc import Iterator
 from datetime import date
 
 from tablemend.datasets.source_tables.columns import read_date, read_number, words_of
-from tablemend.datasets.tablehallu.settings import Shape
-from tablemend.datasets.tablehallu.verification import meets
 from tablemend.detector.keys import primary_key
-from tablemend.detector.order import is_sorted
-from tablemend.detector.query import sort_rule_from_query
+from tablemend.detector.query import is_sorted, sort_rule_from_query
 from tablemend.prompting.replies import Problem
 from tablemend.records import Condition, Constraints, Fact, Mention
 from tablemend.tables.table import Table
+from tablemend.tasks.tablehallu.settings import Shape
+from tablemend.tasks.tablehallu.verification import meets
 from tablemend.tasks.tablehallu_llm.statements import (
     KernelDraft,
     Statements,

@@ -26,19 +26,18 @@ from tablemend.datasets.build import (
     refuse_other_files,
     split_files,
 )
-from tablemend.datasets.card import command_of, table_of
+from tablemend.datasets.card import CARD_PART, FILE, command_of, draw_statistics, table_of
 from tablemend.datasets.splits import SPLITS, split_of
-from tablemend.datasets.statistics_plot import CARD_PART, FILE, draw_statistics
-from tablemend.datasets.tablehallu.dataset import (
+from tablemend.errors import MOST_FAILURES, Stopped, TablemendError
+from tablemend.records import CallVerdict, Example
+from tablemend.runs import Store, to_line, write_json, write_jsonl, write_text
+from tablemend.tasks.tablehallu.dataset import (
     MEANS,
     examples_card,
     say_distractors,
     say_made_up,
     sizes_of,
 )
-from tablemend.errors import MOST_FAILURES, Stopped, TablemendError
-from tablemend.records import CallVerdict, Example
-from tablemend.runs import Store, to_line, write_json, write_jsonl, write_text
 from tablemend.tasks.tablehallu_llm.settings import (
     FREE,
     LlmSynthesis,

@@ -26,15 +26,13 @@ from tablemend.backends.names import ModelString
 from tablemend.config import SMALL_WORLD, load
 from tablemend.config.load import ConfigError, keys_text, kind_named, recipes_of, usage_text
 from tablemend.config.section import BackendOptions, Count, OnOff, nearest
-from tablemend.datasets.source_tables.topics import SUB_CATEGORIES
+from tablemend.datasets.source_tables.sources import SUB_CATEGORIES
 from tablemend.datasets.splits import Shares
 from tablemend.errors import TablemendError
 from tablemend.runs import hash_text
 from tablemend.tables.read import load_text
 from tablemend.tables.table import TableError
-from tablemend.tasks.tablehallu.settings import ContextSettings
-from tablemend.tasks.tablehallu.settings import Shape
-from tablemend.tasks.tablehallu.settings import Synthesis
+from tablemend.tasks.tablehallu.settings import ContextSettings, Shape, Synthesis
 
 Thinks = Annotated[Literal["on", "off"] | None, OnOff]
 ENGINES = ("program", "llm")

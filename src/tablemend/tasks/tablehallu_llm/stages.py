@@ -24,7 +24,6 @@ from pydantic import BaseModel, BeforeValidator, Field, StringConstraints, Valid
 
 from tablemend.backends.backend import Backend, open_backend, short_name
 from tablemend.backends.requests import Completion, Message, Request, Sampling, stream_seed
-from tablemend.datasets.tablehallu.program_engine import EXPANSION
 from tablemend.detector.keys import primary_key
 from tablemend.prompting.files import PromptFolder, after_rejection
 from tablemend.prompting.replies import (
@@ -40,6 +39,7 @@ from tablemend.prompting.replies import (
 from tablemend.records import Call, CallVerdict, Condition, Constraints, Example, Fact
 from tablemend.tables.read import write_table
 from tablemend.tables.table import Table
+from tablemend.tasks.tablehallu.engine import EXPANSION
 from tablemend.tasks.tablehallu_llm.checks import (
     check_adversarial,
     check_constraints,

@@ -30,19 +30,19 @@ from tablemend.backends.requests import Request, Sampling, stream_seed
 from tablemend.datasets.build import COUNTS
 from tablemend.datasets.source_tables.columns import words_of
 from tablemend.datasets.source_tables.sources import open_source
-from tablemend.datasets.tablehallu import program_engine
-from tablemend.datasets.tablehallu.compose import Context, Sentence, Stated, StatedRow
-from tablemend.datasets.tablehallu.dataset import REFUSED, make_dataset
-from tablemend.datasets.tablehallu.donors import Usable
-from tablemend.datasets.tablehallu.labels import EVENTS, SAYS
-from tablemend.datasets.tablehallu.program_engine import TOO_LONG, Drawn, Engine, find_tables
-from tablemend.datasets.tablehallu.settings import Synthesis
-from tablemend.datasets.tablehallu.verification import verify
 from tablemend.prompting.files import PromptFolder
 from tablemend.prompting.replies import Problem, Unreadable, prose, why_no_answer
 from tablemend.records import Call, Example
 from tablemend.runs import hash_text
 from tablemend.tables.table import Table
+from tablemend.tasks.tablehallu import engine as program_engine
+from tablemend.tasks.tablehallu.borrowed_names import Usable
+from tablemend.tasks.tablehallu.compose import Context, Sentence, StatedRow, ValueSpan
+from tablemend.tasks.tablehallu.dataset import REFUSED, make_dataset
+from tablemend.tasks.tablehallu.engine import TOO_LONG, DrawnContext, Engine, find_tables
+from tablemend.tasks.tablehallu.labels import EVENTS, SAYS
+from tablemend.tasks.tablehallu.settings import Synthesis
+from tablemend.tasks.tablehallu.verification import verify
 from tablemend.tasks.tablehallu_llm.checks import EXTRA, NOT_STATED, check_numbers, check_prose
 from tablemend.tasks.tablehallu_llm.settings import LlmSynthesis, Topics
 from tablemend.tasks.tablehallu_llm.stages import (
@@ -124,7 +124,7 @@ class ContextMaker(RowMaker):
         noted = tuple(talk.rejections), tuple(talk.calls), counts if examples else {}
         return Row(number, tuple(examples), *noted)
 
-    async def _word(self, drawn: Drawn, talk: Talk) -> Context:
+    async def _word(self, drawn: DrawnContext, talk: Talk) -> Context:
         """The context in a model's words, asked for in an order without regard to groups.
 
         Raises:
@@ -154,7 +154,7 @@ class ContextMaker(RowMaker):
 
 
 def ask_of(
-    drawn: Drawn, context: Context, engine: str, calls: Iterable[Call] = ()
+    drawn: DrawnContext, context: Context, engine: str, calls: Iterable[Call] = ()
 ) -> list[Example]:
     """The examples of a draw, asked of its context in other words."""
     of_a_query = len(drawn.examples) // len(drawn.asked)
@@ -174,7 +174,7 @@ def ask_of(
     ]
 
 
-def passages_of(drawn: Drawn) -> list[Passage]:
+def passages_of(drawn: DrawnContext) -> list[Passage]:
     """What is to be said of all rows, cut as the program has cut it."""
     rows, columns = [*zip(drawn.keys, drawn.context.rows, strict=True)], dict[str, dict[str, str]]()
     stated = [{one[0]: one[1] for said in row.sentences for one in said.stated} for _, row in rows]
@@ -209,7 +209,7 @@ def _check_batch(
 
 def read_passage(passage: Passage, text: str) -> tuple[Sentence, list[Problem]]:
     """Where a model's text states the cells of a passage, and what is wrong with it."""
-    entity, taken, stated = next(iter(passage.cells.values())), list[Span](), list[Stated]()
+    entity, taken, stated = next(iter(passage.cells.values())), list[Span](), list[ValueSpan]()
     problems = list(check_prose(text))
     for cell in sorted({*passage.cells.values()}, key=lambda cell: (-len(cell), cell)):
         columns = [name for name, own in passage.cells.items() if own == cell]
@@ -221,7 +221,7 @@ def read_passage(passage: Passage, text: str) -> tuple[Sentence, list[Problem]]:
         elif cell == entity and found[0].start >= sentence_spans(text)[0].end:
             problems.append(Problem(NOT_NAMED, f"Name {entity!r} in the first sentence."))
         places = zip(columns, found, strict=False)  # a value may be said more often than meant
-        stated += [Stated(column, cell, *span) for column, span in places]
+        stated += [ValueSpan(column, cell, *span) for column, span in places]
         taken += found
     if passage.kind and words_of(passage.kind) not in words_of(text):
         problems.append(Problem("kind of the row not said", f"Say {passage.kind!r} of {entity!r}."))
@@ -259,7 +259,7 @@ def _with_words(text: str, words: Iterable[tuple[tuple[int, int], str]]) -> str:
     return rest + text[position:]
 
 
-def _check_words(passage: Passage, text: str, stated: Sequence[Stated]) -> Iterator[Problem]:
+def _check_words(passage: Passage, text: str, stated: Sequence[ValueSpan]) -> Iterator[Problem]:
     """No value is said twice, and no blank column is named."""
     entity, *values = passage.cells.values()
     rest = _with_words(text, (((one.start, one.end), " | ") for one in stated))
@@ -407,7 +407,7 @@ class RewordingEngine(Engine):
         self._backend = backend
 
     def make(self, number: int) -> list[Example]:
-        """See :class:`~tablemend.datasets.tablehallu.program_engine.Maker`."""
+        """See :class:`~tablemend.tasks.tablehallu.engine.Maker`."""
         settings, asked, drawn = self._settings, self._settings.wording, self.draw(number)
         if drawn is None or asked is None:
             return []

@@ -19,12 +19,12 @@ from pydantic import Field
 from tablemend.config import HUB, SMALL_WORLD, Count, Section
 from tablemend.datasets.build import build
 from tablemend.datasets.splits import SPLITS, Shares, Split, split_of
-from tablemend.datasets.tablehallu import small_world
 from tablemend.errors import TablemendError
 from tablemend.foreign import load_json
 from tablemend.runs import Store, hash_text, write_jsonl
 from tablemend.tables.html import read_html
 from tablemend.tables.table import Table, TableError
+from tablemend.tasks.tablehallu import small_world
 from tablemend.tasks.torr.task import FORMS, Demonstration, TableQuestion
 
 Record = Mapping[str, Any]

@@ -16,10 +16,7 @@ from tablemend.errors import TablemendError
 from tablemend.tables.jsontable import find_table
 from tablemend.tables.read import write_table
 from tablemend.tables.table import TableError
-from tablemend.tasks.tablehallu.engine import SkippedTable
-from tablemend.tasks.tablehallu.engine import examples
-from tablemend.tasks.tablehallu.engine import find_tables
-from tablemend.tasks.tablehallu.engine import open_maker
+from tablemend.tasks.tablehallu.engine import SkippedTable, examples, find_tables, open_maker
 from tablemend.tasks.tablehallu.settings import Synthesis
 
 TABLE = make_table(0, 0).table

@@ -42,13 +42,10 @@ from tablemend.tasks.tablehallu.engine import (
     find_tables,
     open_maker,
 )
-from tablemend.tasks.tablehallu.groups import GroupMaker
-from tablemend.tasks.tablehallu.groups import RejectedDraw
+from tablemend.tasks.tablehallu.groups import GroupMaker, RejectedDraw
 from tablemend.tasks.tablehallu.rows import RowMaker
 from tablemend.tasks.tablehallu.sentences import RowVerbaliser
-from tablemend.tasks.tablehallu.settings import Shape
-from tablemend.tasks.tablehallu.settings import Synthesis
-from tablemend.tasks.tablehallu.settings import Types
+from tablemend.tasks.tablehallu.settings import Shape, Synthesis, Types
 from tablemend.tasks.tablehallu.verification import verify
 from tablemend.values.text import count_tokens
 

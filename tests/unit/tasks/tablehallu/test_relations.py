@@ -7,8 +7,7 @@ import pytest
 from tablemend.records import RELATIONS, Finding, Judgement, Share
 from tablemend.tables.table import Table
 from tablemend.tasks.tabfaith.task import TableSummary
-from tablemend.tasks.tablehallu import prompts
-from tablemend.tasks.tablehallu import small_world
+from tablemend.tasks.tablehallu import prompts, small_world
 from tablemend.tasks.tablehallu.injected_errors import INJECTED_ERRORS
 from tablemend.tasks.tablehallu.task import TableGeneration
 from tablemend.tasks.task import Submission

@@ -17,13 +17,10 @@ from tablemend.prompting.replies import Problem
 from tablemend.records import Condition, Constraints, Example
 from tablemend.tables.table import Table
 from tablemend.tasks.tablehallu.engine import examples as make_examples
-from tablemend.tasks.tablehallu.settings import Shape
-from tablemend.tasks.tablehallu.settings import Synthesis
-from tablemend.tasks.tablehallu_llm import checks
-from tablemend.tasks.tablehallu_llm import statements
+from tablemend.tasks.tablehallu.settings import Shape, Synthesis
+from tablemend.tasks.tablehallu_llm import checks, statements
 from tablemend.tasks.tablehallu_llm.settings import LlmSynthesis
-from tablemend.tasks.tablehallu_llm.statements import KernelDraft
-from tablemend.tasks.tablehallu_llm.statements import Statements
+from tablemend.tasks.tablehallu_llm.statements import KernelDraft, Statements
 from tablemend.values.text import sentence_spans
 from tests.support.llm_kernels import CASES, Case
 from tests.support.model_server.pipeline import prose

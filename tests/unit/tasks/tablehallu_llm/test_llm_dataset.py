@@ -19,12 +19,9 @@ from tablemend.datasets.splits import SPLITS
 from tablemend.errors import TablemendError
 from tablemend.records import Call, Example
 from tablemend.tasks.tablehallu import small_world
-from tablemend.tasks.tablehallu_llm.dataset import ROWS
-from tablemend.tasks.tablehallu_llm.dataset import make_llm_dataset
-from tablemend.tasks.tablehallu_llm.settings import LlmSynthesis
-from tablemend.tasks.tablehallu_llm.settings import Topics
-from tablemend.tasks.tablehallu_llm.stages import Rejection
-from tablemend.tasks.tablehallu_llm.stages import Row
+from tablemend.tasks.tablehallu_llm.dataset import ROWS, make_llm_dataset
+from tablemend.tasks.tablehallu_llm.settings import LlmSynthesis, Topics
+from tablemend.tasks.tablehallu_llm.stages import Rejection, Row
 
 N = 60
 GIVEN_UP = {7, 23}

@@ -17,14 +17,10 @@ from tablemend.prompting.replies import Unreadable
 from tablemend.records import Example
 from tablemend.runs import read_jsonl
 from tablemend.tasks.tablehallu.dataset import make_dataset
-from tablemend.tasks.tablehallu.engine import Engine
-from tablemend.tasks.tablehallu.engine import open_maker
+from tablemend.tasks.tablehallu.engine import Engine, open_maker
 from tablemend.tasks.tablehallu.settings import Synthesis
 from tablemend.tasks.tablehallu.verification import verify
-from tablemend.tasks.tablehallu_llm.wording import Passage
-from tablemend.tasks.tablehallu_llm.wording import REWORDED
-from tablemend.tasks.tablehallu_llm.wording import make_reworded
-from tablemend.tasks.tablehallu_llm.wording import read_rewording
+from tablemend.tasks.tablehallu_llm.wording import REWORDED, Passage, make_reworded, read_rewording
 
 CELLS = {"Ferry": "Alba", "Launched": "1998", "Length (m)": "62.5", "Operator": "Lunel Lines"}
 FERRY = Passage(0, 0, "", CELLS, ("Home Port", "Crew"), first=True)

@@ -13,10 +13,12 @@ from tablemend.config import ConfigError, parse
 from tablemend.datasets.source_tables.sources import SUB_CATEGORIES
 from tablemend.errors import TablemendError
 from tablemend.tasks.tablehallu.settings import Synthesis
-from tablemend.tasks.tablehallu_llm.settings import LlmSynthesis
-from tablemend.tasks.tablehallu_llm.settings import open_topics
-from tablemend.tasks.tablehallu_llm.settings import read_settings
-from tablemend.tasks.tablehallu_llm.settings import split_key
+from tablemend.tasks.tablehallu_llm.settings import (
+    LlmSynthesis,
+    open_topics,
+    read_settings,
+    split_key,
+)
 from tablemend.tasks.tablehallu_llm.stages import RowMaker
 
 ROOT = Path(__file__).parents[4]

@@ -13,6 +13,9 @@ import pytest
 
 from tablemend.config import parse
 from tablemend.errors import TablemendError
+from tablemend.tasks.tablehallu.engine import Engine, open_maker
+from tablemend.tasks.tablehallu.settings import Synthesis
+from tablemend.tasks.tablehallu.verification import verify
 from tablemend.tasks.tablehallu_llm.dataset import make_llm_dataset
 from tablemend.tasks.tablehallu_llm.settings import LlmSynthesis, open_topics
 from tablemend.tasks.tablehallu_llm.stages import Row
@@ -22,10 +25,6 @@ from tablemend.tasks.tablehallu_llm.wording import (
     passages_of,
     read_passage,
 )
-from tablemend.tasks.tablehallu.engine import Engine
-from tablemend.tasks.tablehallu.engine import open_maker
-from tablemend.tasks.tablehallu.settings import Synthesis
-from tablemend.tasks.tablehallu.verification import verify
 from tests.support.model_server.server import ModelServer
 
 CELLS = {"Ferry": "Alba", "Launched": "1998", "Length (m)": "62.5", "Operator": "Lunel Lines"}
