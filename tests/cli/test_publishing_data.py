@@ -26,9 +26,8 @@ from tablemend.datasets.tablehallu.settings import Synthesis
 from tablemend.datasets.torr import dataset as torr
 from tablemend.datasets.torr.settings import TorrSet
 from tablemend.errors import TablemendError
-from tablemend.publishing import hub
-from tablemend.publishing.command import PublishDataCommand
 from tablemend.publishing.dataset import write_folder
+from tablemend.publishing.hub import PublishDataCommand
 from tablemend.tasks.all_tasks import TASKS
 from tablemend.tasks.task import TaskOptions
 from tablemend.training.data import Pair
@@ -209,8 +208,8 @@ def test_nothing_leaves_without_push_and_a_refusal_hides_the_token(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(ROOT)
-    monkeypatch.setattr(hub, "HfApi", FakeDataHub)
-    monkeypatch.setattr(hub, "get_token", lambda: TOKEN)
+    monkeypatch.setattr("huggingface_hub.HfApi", FakeDataHub)
+    monkeypatch.setattr("huggingface_hub.get_token", lambda: TOKEN)
     monkeypatch.setattr(FakeDataHub, "calls", [])
     data = tmp_path / "set"
     _tablehallu(data)

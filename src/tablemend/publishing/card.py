@@ -13,10 +13,16 @@ from transformers import PreTrainedTokenizerBase as Tokenizer
 from tablemend import __version__
 from tablemend.config import HUB
 from tablemend.evaluation.systems import other_test
-from tablemend.publishing.command import PublishCommand
-from tablemend.publishing.recorded import Recorded, base_of, chain_of, datasets_of
-from tablemend.publishing.reproduction import BEHIND, commands, recipe_of
-from tablemend.publishing.scores import Scores
+from tablemend.publishing.hub import BEHIND, PublishCommand
+from tablemend.publishing.recorded import (
+    Recorded,
+    Scores,
+    base_of,
+    chain_of,
+    commands,
+    datasets_of,
+    recipe_of,
+)
 from tablemend.records import ContextKind
 from tablemend.renderer import prompt_text
 from tablemend.reports.content import agreement_table, rate_table, setting_table
@@ -131,10 +137,10 @@ def _results(recorded: Recorded, scores: Scores) -> dict[str, Any]:
     failures = ""
     if scores.system is not None:
         own = results["systems"][scores.system]
-        counts = [
-            [error.title, *(_count(own[context][error.name]) for context in scores.contexts)]
-            for error in errors
-        ]
+        counts = []
+        for error in errors:
+            rates = [own[context][error.name] for context in scores.contexts]
+            counts.append([error.title, *(str(round((r["rate"] or 0) * r["n"])) for r in rates)])
         scored = ["of", *(str(own[context][TOTAL]["n"]) for context in scores.contexts)]
         failures = align([["answers of the checkpoint", *scores.contexts], *counts, scored])
     return {
@@ -151,10 +157,6 @@ def _results(recorded: Recorded, scores: Scores) -> dict[str, Any]:
         "failures": failures,
         "agreement": agreement_table(results, scores.systems),
     }
-
-
-def _count(rate: dict[str, Any]) -> str:
-    return "0" if rate["rate"] is None else str(round(rate["rate"] * rate["n"]))
 
 
 def _held_out(recorded: Recorded, data: dict[str, Any]) -> str:
@@ -246,29 +248,28 @@ def model_index(scores: Scores) -> list[EvalResult]:
     """The checkpoint's rates in the ``model-index`` of the card's head."""
     if scores.system is None:
         return []
-    data = scores.results["data"]
+    data, found = scores.results["data"], []
     source = str(data["source"]).removeprefix(HUB)
-    return [
-        EvalResult(
-            task_type="text-generation",
-            task_name=TASK_NAMES.get(scores.results["task"], scores.results["task"]),
-            dataset_type=source if data["source"].startswith(HUB) else source.replace("/", "-"),
-            dataset_name=source,
-            dataset_config=context,
-            dataset_split=data.get("split") or "test",
-            dataset_revision=data.get("revision"),
-            dataset_args={"hash": data["hash"], "n": scores.results["n"]},
-            metric_type=metric,
-            metric_name=f"{name} ({context} contexts)",
-            metric_value=round(rate["rate"], 4),
-            metric_args={"scorer": scorer, **_limits_of(rate)},
+    for context, metric, name, scorer, rate in _measured(scores):
+        if rate["rate"] is None:
+            continue
+        args: dict[str, Any] = {"scorer": scorer}
+        if rate["low"] is not None and rate["high"] is not None:
+            args |= {"low": round(rate["low"], 4), "high": round(rate["high"], 4)}
+        found.append(
+            EvalResult(
+                task_type="text-generation",
+                task_name=TASK_NAMES.get(scores.results["task"], scores.results["task"]),
+                dataset_type=source if data["source"].startswith(HUB) else source.replace("/", "-"),
+                dataset_name=source,
+                dataset_config=context,
+                dataset_split=data.get("split") or "test",
+                dataset_revision=data.get("revision"),
+                dataset_args={"hash": data["hash"], "n": scores.results["n"]},
+                metric_type=metric,
+                metric_name=f"{name} ({context} contexts)",
+                metric_value=round(rate["rate"], 4),
+                metric_args=args | {"n": rate["n"]},
+            )
         )
-        for context, metric, name, scorer, rate in _measured(scores)
-        if rate["rate"] is not None
-    ]
-
-
-def _limits_of(rate: Rate) -> dict[str, Any]:
-    if rate["low"] is None or rate["high"] is None:
-        return {"n": rate["n"]}
-    return {"low": round(rate["low"], 4), "high": round(rate["high"], 4), "n": rate["n"]}
+    return found

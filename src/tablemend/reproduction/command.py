@@ -11,8 +11,7 @@ from tablemend.config import Section, parse
 from tablemend.config.describe import keys_text, usage_text
 from tablemend.config.nearest import nearest
 from tablemend.config.section import RunFolder
-from tablemend.reproduction.items import paper_of
-from tablemend.reproduction.published import PAPERS, PLACES
+from tablemend.reproduction.papers import PAPERS, PLACES, paper_of
 
 USAGE = """{usage}  print the plan and stop
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tablemend.errors import TablemendError
-from tablemend.from_json import FromJson
+from tablemend.foreign import FromJson
 
 Cell = str | None
 Row = tuple[Cell, ...]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from tablemend.backends.requests import END_OF_THINKING
 from tablemend.errors import NoTarget
-from tablemend.from_json import FromJson
+from tablemend.foreign import FromJson
 from tablemend.prompting.replies import Unreadable
 from tablemend.records import (
     ABSTENTION,

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from tablemend.errors import TablemendError
-from tablemend.from_json import FromJson
+from tablemend.foreign import FromJson
 from tablemend.records import Relation
 from tablemend.runs import hash_text, read_jsonl
 

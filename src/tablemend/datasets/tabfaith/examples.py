@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from tablemend.datasets.tabfaith.domains import Domain
 from tablemend.datasets.tabfaith.summary import Fact, InjectedError
-from tablemend.from_json import FromJson
+from tablemend.foreign import FromJson
 from tablemend.runs import hash_text
 from tablemend.tables.table import Table
 

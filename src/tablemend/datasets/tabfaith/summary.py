@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import PlainValidator
 
-from tablemend.from_json import FromJson
+from tablemend.foreign import FromJson
 from tablemend.programs.program import Role, Statement, from_json, to_json
 from tablemend.records import ClaimError, ClaimKind
 from tablemend.values.sentences import Span

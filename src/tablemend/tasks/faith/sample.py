@@ -9,7 +9,7 @@ from typing import Any
 
 from tablemend.config.section import Serialisation
 from tablemend.errors import TablemendError
-from tablemend.from_json import FromJson
+from tablemend.foreign import FromJson
 from tablemend.runs import hash_text
 from tablemend.tables.serialisations import serialise
 from tablemend.tables.table import Table

@@ -16,7 +16,7 @@ import yaml
 
 from tablemend.backends.requests import Message
 from tablemend.datasets.logic.pair import AMBIGUITIES, Ambiguity, Annotation, Domain, Pair, Span
-from tablemend.from_json import FromJson
+from tablemend.foreign import FromJson
 from tablemend.prompting.files import PromptFolder
 from tablemend.prompting.replies import Unreadable
 from tablemend.runs import hash_text

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator
 
-from tablemend.from_json import FromJson
+from tablemend.foreign import FromJson
 from tablemend.runs import hash_text
 from tablemend.tables.table import Table
 
