@@ -21,7 +21,7 @@ from tablemend.errors import TablemendError
 from tablemend.evaluation.command import CompareCommand
 from tablemend.evaluation.compare import compare as compare_systems
 from tablemend.publishing import checkpoint, hub
-from tablemend.publishing.checkpoint import Published, leave_out_paths, write_folder
+from tablemend.publishing.checkpoint import PublishedFolder, leave_out_paths, write_folder
 from tablemend.publishing.hub import MergeCommand, PublishCommand
 from tablemend.recipe.experiment import (
     DistilCommand,
@@ -79,7 +79,7 @@ def run(compared: Path, tmp_path: Path, base: Path) -> Run:
 HEAD = {"license": "apache-2.0", "base_model": "none", "datasets": ()}
 
 
-def publish(run: Run, **options: Any) -> Published:
+def publish(run: Run, **options: Any) -> PublishedFolder:
     return write_folder(PublishCommand(run=str(run.path), repo_id=NAME, **HEAD | options))
 
 

@@ -15,7 +15,6 @@ from tablemend.annotation.command import app as annotate
 from tablemend.cli.options import (
     AnswerForm,
     AsJson,
-    Asking,
     BackendOption,
     Batch,
     Context,
@@ -27,6 +26,7 @@ from tablemend.cli.options import (
     MaxNewTokens,
     MinCoverage,
     MinScore,
+    ModelOptions,
     Output,
     Query,
     QueryFile,
@@ -119,7 +119,7 @@ def verify(
     from tablemend.cli import inputs, running
 
     output = Output(as_json, html, verbose, fail_on, min_score, min_coverage)
-    asking = Asking(verifier, extractor, labels, option or [], thinking, max_new_tokens)
+    asking = ModelOptions(verifier, extractor, labels, option or [], thinking, max_new_tokens)
     asking.refuse_unread(None, answer=context is not None)
     if batch is not None:
         inputs.refuse_beside_batch(file, *(tables or ()), context, query, query_file, html)
@@ -163,7 +163,7 @@ def mend(
     from tablemend.mitigations.mend import named
 
     output = Output(as_json, html, verbose, fail_on, min_score, min_coverage)
-    asking = Asking(verifier, extractor, labels, option or [], thinking, max_new_tokens)
+    asking = ModelOptions(verifier, extractor, labels, option or [], thinking, max_new_tokens)
     method = method or ("repair" if model is None else "cave")
     named(method, model)
     if method == "repair" and context is not None and verifier != "program":

@@ -60,7 +60,7 @@ class Input(NamedTuple):
         return Draft(self.text, self.source, None if self.table is None else self.format)
 
 
-class Failed(NamedTuple):
+class FailedDocument(NamedTuple):
     """A document of a batch that nothing comes of.
 
     Attributes:
@@ -215,9 +215,9 @@ def read_input(
     return _read_answer(str(file), text_of(file), source, answer_format(file, format))
 
 
-def read_documents(path: Path) -> list[Input | Failed]:
+def read_documents(path: Path) -> list[Input | FailedDocument]:
     """The documents of a batch file for ``verify`` and ``mend``; see :func:`batch.read_batch`."""
-    found: list[Input | Failed] = []
+    found: list[Input | FailedDocument] = []
     for number, own in batch.read_batch(path, Fields):
         name = f"{path}, line {number}"
         source = _join([own.source] if own.source else [], own.context or "", own.query)
@@ -227,13 +227,13 @@ def read_documents(path: Path) -> list[Input | Failed]:
             else:
                 found.append(_read_answer(name, own.answer, source, "auto"))
         except NoTable as error:
-            found.append(Failed(name, str(error)))
+            found.append(FailedDocument(name, str(error)))
     return found
 
 
 def results(
     run: Callable[[list[Input]], Sequence[R]], given: Sequence[Input]
-) -> Iterator[R | Failed]:
+) -> Iterator[R | FailedDocument]:
     """What comes of all; where a defect of ours ends that, of each alone, or the defect."""
     try:
         yield from run(list(given))
@@ -248,7 +248,7 @@ def results(
         except EXPECTED:
             raise
         except Exception as error:
-            yield Failed(one.name, f"{one.name}: {defect(error)}", defect=True)
+            yield FailedDocument(one.name, f"{one.name}: {defect(error)}", defect=True)
 
 
 def _join(sources: Sequence[Source], context: str, query: str) -> Source:

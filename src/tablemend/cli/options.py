@@ -108,7 +108,7 @@ class Output(NamedTuple):
     min_coverage: float | None = None
 
 
-class Asking(NamedTuple):
+class ModelOptions(NamedTuple):
     """What verifies, and how models are asked."""
 
     verifier: str

@@ -21,14 +21,14 @@ from tablemend.backends.backend import open_backend
 from tablemend.cli.inputs import (
     NOTHING,
     AnswerFields,
-    Failed,
+    FailedDocument,
     Input,
     read_documents,
     results,
     why_failed,
     why_nothing,
 )
-from tablemend.cli.options import Asking, Output
+from tablemend.cli.options import ModelOptions, Output
 from tablemend.config.batch import read_batch
 from tablemend.detector.algorithm import (
     AnswerFormat,
@@ -97,14 +97,16 @@ def _status(found: Sequence[Detection | Verification | Mended], output: Output) 
     return 0
 
 
-def verify_one(given: Input, asking: Asking, output: Output) -> int:
+def verify_one(given: Input, asking: ModelOptions, output: Output) -> int:
     """Verify one document."""
     (found,) = _verify(asking, [given])
     shown = _verified(given, found)
     return finish(shown, output, why_nothing(given, found, asking.verifier))
 
 
-def mend_one(given: Input, asking: Asking, method: str, model: str | None, output: Output) -> int:
+def mend_one(
+    given: Input, asking: ModelOptions, method: str, model: str | None, output: Output
+) -> int:
     """Mend one document."""
     (found,) = _mend(asking, method, model, [given])
     why = why_nothing(given, found.before, asking.verifier) if found.before else ""
@@ -112,7 +114,7 @@ def mend_one(given: Input, asking: Asking, method: str, model: str | None, outpu
     return finish(shown, output, why or _why_failed(given.name, [found]))
 
 
-def _verify(asking: Asking, given: Sequence[Input]) -> list[Verdicts]:
+def _verify(asking: ModelOptions, given: Sequence[Input]) -> list[Verdicts]:
     """Texts and answers in the order given; every model is opened once."""
     with asking.opened() as (verifier, extractor):
         documents = [(one.text if one.table is None else one.table, one.source) for one in given]
@@ -120,7 +122,7 @@ def _verify(asking: Asking, given: Sequence[Input]) -> list[Verdicts]:
 
 
 def _mend(
-    asking: Asking, method: str, model: str | None, given: Sequence[Input]
+    asking: ModelOptions, method: str, model: str | None, given: Sequence[Input]
 ) -> list[edits.Mended]:
     """The same for mending."""
     if any(one.table is not None and one.source.tables for one in given):
@@ -166,9 +168,9 @@ def _run_batch(
     found, raw, status = list[ResultT](), list[Raw](), 0
     for document in documents:
         one = next(coming) if isinstance(document, Input) else document
-        if isinstance(one, Failed) or isinstance(document, Failed):
-            failed = one if isinstance(one, Failed) else document
-            assert isinstance(failed, Failed)
+        if isinstance(one, FailedDocument) or isinstance(document, FailedDocument):
+            failed = one if isinstance(one, FailedDocument) else document
+            assert isinstance(failed, FailedDocument)
             print(failed.reason, file=sys.stderr)
             status |= failed.defect
             why = (Unscored(text="the document", reason=failed.reason),)
@@ -183,7 +185,7 @@ def _run_batch(
     return found, raw, status
 
 
-def verify_batch(path: Path, asking: Asking, output: Output) -> int:
+def verify_batch(path: Path, asking: ModelOptions, output: Output) -> int:
     """Verify a file of documents: their mean STAF, and with ``--json`` one result a line."""
     found, raw, status = _run_batch(
         path,
@@ -210,7 +212,9 @@ def verify_batch(path: Path, asking: Asking, output: Output) -> int:
     return status or _status(found, output)
 
 
-def mend_batch(path: Path, asking: Asking, method: str, model: str | None, output: Output) -> int:
+def mend_batch(
+    path: Path, asking: ModelOptions, method: str, model: str | None, output: Output
+) -> int:
     """Mend a file of documents: one result a line, and the totals on stderr."""
     found, raw, status = _run_batch(
         path,

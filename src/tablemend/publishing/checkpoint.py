@@ -6,7 +6,7 @@ import json
 import re
 import shutil
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +18,10 @@ from tablemend.config import to_yaml
 from tablemend.errors import TablemendError
 from tablemend.evaluation.command import run_folder
 from tablemend.publishing.card import write_card
-from tablemend.publishing.hub import BEHIND, MergeCommand, PublishCommand
+from tablemend.publishing.hub import BEHIND, MergeCommand, PublishCommand, PublishedFolder
 from tablemend.publishing.recorded import (
     KINDS,
-    Recorded,
+    TrainingRecord,
     missing,
     placed_chain,
     read_recorded,
@@ -46,20 +46,7 @@ WEIGHTS = ("*.safetensors", "*.safetensors.index.json", "*.json", "*.jinja", "*.
 LEFT_OUT = (checkpoints.MARKER, "trainer_state.json")
 
 
-@dataclass(frozen=True, slots=True)
-class Published:
-    """What was written.
-
-    Attributes:
-        folder: where.
-        missing: what keeps it from being pushed.
-    """
-
-    folder: Path
-    missing: list[str]
-
-
-def write_folder(command: PublishCommand) -> Published:
+def write_folder(command: PublishCommand) -> PublishedFolder:
     """Write the folder; nothing leaves this machine.
 
     Raises:
@@ -98,10 +85,10 @@ def write_folder(command: PublishCommand) -> Published:
         own = (partial / name for name in ("README.md", "config.json", ADAPTER))
         leave_out_paths([*named, *(path for path in own if path.is_file())])
         checkpoints.put_in_place(out, partial)
-    return Published(out, lacking)
+    return PublishedFolder(out, lacking)
 
 
-def _source(recorded: Recorded, command: PublishCommand) -> Path:
+def _source(recorded: TrainingRecord, command: PublishCommand) -> Path:
     """The checkpoint that is published."""
     folder = recorded.merged if command.merged else recorded.run.model
     if command.merged and not recorded.is_adapter:
@@ -125,7 +112,7 @@ def _source(recorded: Recorded, command: PublishCommand) -> Path:
     return folder
 
 
-def _copy_weights(recorded: Recorded, source: Path, out: Path, tokenizer: Tokenizer) -> None:
+def _copy_weights(recorded: TrainingRecord, source: Path, out: Path, tokenizer: Tokenizer) -> None:
     """What a user loads; an adapter names its base's commit, and gets the end of its turn."""
     out.mkdir(parents=True)
     for path in sorted(source.iterdir()):
@@ -146,7 +133,7 @@ def _copy_weights(recorded: Recorded, source: Path, out: Path, tokenizer: Tokeni
     ).save_pretrained(out)
 
 
-def _copy_evidence(recorded: Recorded, out: Path) -> None:
+def _copy_evidence(recorded: TrainingRecord, out: Path) -> None:
     """Recipes, manifests, results; no example, no answer: those are the data set's to publish."""
     for place, one in placed_chain(recorded):
         recipe = out / recipe_of(one, place)
@@ -235,7 +222,7 @@ def merge_run(command: MergeCommand) -> adapters.Difference | None:
         return _merge(recorded, command, out)
 
 
-def _merge(recorded: Recorded, command: MergeCommand, out: Path) -> adapters.Difference:
+def _merge(recorded: TrainingRecord, command: MergeCommand, out: Path) -> adapters.Difference:
     config, run = recorded.config, recorded.run
     revision = recorded.facts.get("model_revision")
     if not revision or revision == "unknown":

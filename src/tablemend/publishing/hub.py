@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pydantic import Field
 
 from tablemend.config import Section
 from tablemend.errors import TablemendError
 from tablemend.evaluation.command import ReportCommand
-
-if TYPE_CHECKING:
-    from tablemend.publishing.checkpoint import Published
-
 
 ON_HUB = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*")
 
@@ -107,6 +103,19 @@ STALE = (
 """What an earlier push may have left that this one does not replace: weights, numbers."""
 
 
+@dataclass(frozen=True, slots=True)
+class PublishedFolder:
+    """What was written.
+
+    Attributes:
+        folder: where.
+        missing: what keeps it from being pushed.
+    """
+
+    folder: Path
+    missing: list[str]
+
+
 def hub_token() -> str:
     """The token of this machine, before anything is written.
 
@@ -124,7 +133,7 @@ def hub_token() -> str:
     return token
 
 
-def push(published: Published, command: PublishCommand, token: str) -> str:
+def push(published: PublishedFolder, command: PublishCommand, token: str) -> str:
     """Push the folder; files of the same name are replaced, older weights and results deleted.
 
     Returns:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -46,7 +46,7 @@ MERGED = "merged"
 
 
 @dataclass(frozen=True)
-class Recorded:
+class TrainingRecord:
     """A training as its run folder has it.
 
     Attributes:
@@ -75,7 +75,7 @@ class Recorded:
         return self.run.path / MERGED
 
 
-def read_recorded(folder: Path) -> Recorded:
+def read_recorded(folder: Path) -> TrainingRecord:
     """Read what a training left.
 
     Raises:
@@ -101,10 +101,10 @@ def read_recorded(folder: Path) -> Recorded:
     except (yaml.YAMLError, AttributeError, RecursionError, ValueError) as error:
         raise TablemendError(f"{path} cannot be read: {error}") from error
     run = Run(folder)
-    return Recorded(run, config, run.recorded(config.stage))
+    return TrainingRecord(run, config, run.recorded(config.stage))
 
 
-def base_of(recorded: Recorded) -> str | None:
+def base_of(recorded: TrainingRecord) -> str | None:
     """The base model's name on the Hub; ``None`` where its folder does not tell."""
     path = chain_of(recorded)[0].config.model.path
     folder = local_folder(path)
@@ -115,7 +115,7 @@ def base_of(recorded: Recorded) -> str | None:
     return str(read_object(folder / RECORD, "fetch it again")["hub"]["name"])
 
 
-def datasets_of(recorded: Recorded) -> tuple[list[str], list[str]]:
+def datasets_of(recorded: TrainingRecord) -> tuple[list[str], list[str]]:
     """The training's data sets by their names on the Hub, and folders that have no such name."""
     chain = [one.config.data.training_sources for one in chain_of(recorded)]
     named = {one.source for sources in chain for one in sources} - {SMALL_WORLD}
@@ -123,7 +123,7 @@ def datasets_of(recorded: Recorded) -> tuple[list[str], list[str]]:
     return sorted(hub), sorted(name for name in named if not name.startswith(HUB))
 
 
-def chain_of(recorded: Recorded) -> list[Recorded]:
+def chain_of(recorded: TrainingRecord) -> list[TrainingRecord]:
     """The trainings from the base model to this one: each began with the one before it."""
     folder = local_folder(recorded.config.model.path)
     if folder is None or not any((folder.parent / f"{name}.yaml").is_file() for name in KINDS):
@@ -146,38 +146,18 @@ CONFIGS = ("ddp", "zero2", "zero3", "fsdp2")
 """Strategies that a file in accelerate_configs/ asks for; a launcher's options alone do not."""
 
 
-def recipe_of(recorded: Recorded, place: int) -> Path:
+def recipe_of(recorded: TrainingRecord, place: int) -> Path:
     """Where a training's resolved recipe stands in the published folder.
 
-    Args:
-        recorded: the training.
-        place: its number in the chain, 1 for the first; 0 for the one that is published.
+    ``place`` is its number in the chain, 1 for the first; 0 for the one that is published.
     """
     return Path(BEHIND) / (f"{place}-{recorded.stage}" if place else "") / f"{recorded.stage}.yaml"
 
 
-def placed_chain(recorded: Recorded) -> list[tuple[int, Recorded]]:
+def placed_chain(recorded: TrainingRecord) -> list[tuple[int, TrainingRecord]]:
     """Every training of the chain with its place; the last one, which is published, has 0."""
     chain = chain_of(recorded)
     return [*enumerate(chain[:-1], 1), (0, chain[-1])]
-
-
-def _data_commands(recorded: Recorded) -> dict[str, None]:
-    """The commands that made the folders of data; each once.
-
-    Nothing for generated data, the Hub's, and a folder that is gone or of other settings than ours.
-    """
-    found: dict[str, None] = {}
-    for one in chain_of(recorded):
-        data = one.config.data
-        for source in (*data.training_sources, data.validation, data.test):
-            if source is None or source.source == SMALL_WORLD or source.source.startswith(HUB):
-                continue
-            path = Path(source.source)
-            folder = path.parent if path.suffix in EXAMPLE_FILES else path
-            if made := made_again(folder):
-                found[f"{made} out={shlex.quote(str(folder))}"] = None
-    return found
 
 
 def made_again(folder: Path) -> str | None:
@@ -204,24 +184,22 @@ def made_again(folder: Path) -> str | None:
     return None if "\n" in command else command
 
 
-def launcher(facts: Mapping[str, Any]) -> str:
-    """How to launch a training again with its strategy and number of processes."""
-    strategy = facts.get("strategy")
-    config = f" --config_file accelerate_configs/{strategy}.yaml" if strategy in CONFIGS else ""
-    processes = facts.get("world_size", 1)
-    one = " --gpu_ids 0" if processes == 1 else ""  # of several; nothing on a CPU
-    return f"accelerate launch{config} --num_processes {processes}{one}"
-
-
-def commands(recorded: Recorded, compared: bool, merged: bool) -> Iterator[str]:
+def commands(recorded: TrainingRecord, compared: bool, merged: bool) -> Iterator[str]:
     """The commands, with the recipes in the published folder, into runs of their own.
 
-    Args:
-        recorded: the training that is published.
-        compared: whether its results are.
-        merged: whether its merged weights are.
+    ``compared``, ``merged``: whether its results, its merged weights are published too.
     """
-    yield from _data_commands(recorded)
+    data_made: dict[str, None] = {}  # each once; nothing for generated data and the Hub's
+    for one in chain_of(recorded):
+        data = one.config.data
+        for source in (*data.training_sources, data.validation, data.test):
+            if source is None or source.source == SMALL_WORLD or source.source.startswith(HUB):
+                continue
+            path = Path(source.source)
+            folder = path.parent if path.suffix in EXAMPLE_FILES else path
+            if made := made_again(folder):  # not one that is gone, or of other settings than ours
+                data_made[f"{made} out={shlex.quote(str(folder))}"] = None
+    yield from data_made
     placed = placed_chain(recorded)
     start: list[str] = []
     for number, (place, one) in enumerate(placed):
@@ -230,9 +208,11 @@ def commands(recorded: Recorded, compared: bool, merged: bool) -> Iterator[str]:
         pairs = [] if one.config.dpo is None else [f"dpo.pairs.path=data/{name}"]
         if pairs:
             yield " ".join(["python data_gen/preference.py", recipe, *start, *pairs])
-        yield " ".join(
-            [f"{launcher(one.facts)} train/{one.stage}.py", recipe, f"run={name}", *start, *pairs]
-        )
+        strategy, processes = one.facts.get("strategy"), one.facts.get("world_size", 1)
+        own = f" --config_file accelerate_configs/{strategy}.yaml" if strategy in CONFIGS else ""
+        only = " --gpu_ids 0" if processes == 1 else ""  # of several; nothing on a CPU
+        launch = f"accelerate launch{own} --num_processes {processes}{only}"
+        yield " ".join([f"{launch} train/{one.stage}.py", recipe, f"run={name}", *start, *pairs])
         if not place:
             break
         begun_with = one.run.model.name
@@ -248,7 +228,7 @@ def commands(recorded: Recorded, compared: bool, merged: bool) -> Iterator[str]:
         yield _merged_again(recorded, "again")
 
 
-def _merged_again(recorded: Recorded, name: str) -> str:
+def _merged_again(recorded: TrainingRecord, name: str) -> str:
     """The merge of a run with all that was asked of it: a default tolerance might refuse it."""
     asked = recorded.run.recorded("merge").get("asked", {})
     options = [f"{key}={value}" for key, value in asked.items()]
@@ -292,7 +272,7 @@ class Scores:
         return "start" if system == self.base and self.first is not None else "base"
 
 
-def read_scores(recorded: Recorded, command: PublishCommand) -> Scores | None:
+def read_scores(recorded: TrainingRecord, command: PublishCommand) -> Scores | None:
     """The results of a run's comparison; ``None`` where there was none.
 
     Raises:
@@ -327,7 +307,7 @@ def _answers_with(settings: dict[str, Any], model: str) -> bool:
     return named == model and not settings.get("after") and not settings.get("constrain")
 
 
-def missing(recorded: Recorded, scores: Scores | None, command: PublishCommand) -> list[str]:
+def missing(recorded: TrainingRecord, scores: Scores | None, command: PublishCommand) -> list[str]:
     """What someone else would need to check the checkpoint and that is not there."""
     found = []
     if not {"steps", "model_revision", "rows_hash"} <= recorded.facts.keys():
@@ -375,7 +355,7 @@ def missing(recorded: Recorded, scores: Scores | None, command: PublishCommand) 
     return found
 
 
-def _other_weights(recorded: Recorded, settings: dict[str, Any]) -> list[str]:
+def _other_weights(recorded: TrainingRecord, settings: dict[str, Any]) -> list[str]:
     """Results of an earlier checkpoint in the same run are no results of this one."""
     try:
         here = Checkpoint.parse(str(recorded.run.model)).fingerprint()

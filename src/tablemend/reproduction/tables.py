@@ -110,7 +110,12 @@ class Answers:
             if name in own and of_part and domain.startswith(pick.get("scenario", "")):
                 kept[name] = own[name]
         if "size" in pick:
-            sizes = [s for n in kept if (s := _size(shown[n], pick["size"])) is not None]
+            kind, golds = pick["size"], [shown[n].gold for n in kept]
+            sizes = [len(shown[n].text) for n in kept if kind == "length"]
+            for gold in golds if kind != "length" else ():
+                if isinstance(gold, Table):
+                    columns, rows = len(gold.columns), len(gold.rows)
+                    sizes.append({"columns": columns, "rows": rows, "cells": columns * rows}[kind])
             value = float(np.quantile(sizes, pick["quantile"])) if sizes else None
             return Rate(rate=value, low=None, high=None, n=len(sizes))
         if pick.get("metric") == "n":
@@ -129,16 +134,6 @@ class Answers:
         pair = {pick["minus"]: {context: before}, system: {context: kept}}
         test = compare_pair(context, pick["minus"], system, pair, [metric], self.tables)[0]
         return Rate(rate=test["difference"], low=test["low"], high=test["high"], n=test["n"])
-
-
-def _size(view: SampleView, kind: str) -> int | None:
-    """Characters of the text, or columns, rows or cells of the gold table."""
-    if kind == "length":
-        return len(view.text)
-    if not isinstance(view.gold, Table):
-        return None
-    columns, rows = len(view.gold.columns), len(view.gold.rows)
-    return {"columns": columns, "rows": rows, "cells": columns * rows}[kind]
 
 
 def share_of_errors(judgements: Sequence[Judgement], tables: Sequence[str], type: str) -> Rate:
