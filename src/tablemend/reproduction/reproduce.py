@@ -311,8 +311,9 @@ def make_data(script: str, settings: Sequence[str]) -> None:
     command = [sys.executable, str(shipped(f"data_gen/{script}.py")), *settings]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
-        said = done.stderr.strip().splitlines() or [f"data_gen/{script}.py failed"]
-        raise TablemendError(said[-1].removeprefix("error: "))
+        _, refused, said = done.stderr.strip().rpartition("error: ")
+        lines = said.splitlines() or [f"data_gen/{script}.py failed"]
+        raise TablemendError(said if refused else lines[-1])
 
 
 def train(config: Trained) -> None:
