@@ -9,7 +9,7 @@ Every folder that a script of data_gen/ wrote, preference pairs too (docs/publis
 from __future__ import annotations
 
 from tablemend.config import load
-from tablemend.publishing.command import PublishDataCommand
+from tablemend.publishing.hub import PublishDataCommand
 from tablemend.script import run_script
 
 

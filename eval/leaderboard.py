@@ -20,7 +20,7 @@ from tablemend.script import run_script
 def main() -> None:
     """Read the runs, compare them, write the table."""
     command = load(LeaderboardCommand)
-    from tablemend.reproduction.leaderboard import make_leaderboard
+    from tablemend.reproduction.writing import make_leaderboard
 
     text, found = make_leaderboard(command)
     out = Path(command.out)

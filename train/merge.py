@@ -6,16 +6,16 @@ python train/merge.py run=NAME [out=FOLDER]
 from __future__ import annotations
 
 from tablemend.config import load
-from tablemend.publishing.command import MergeCommand
+from tablemend.publishing.hub import MergeCommand
 from tablemend.script import run_script
 
 
 def main() -> None:
     """Base, adapter, merged weights; logits before and after; a checkpoint that was verified."""
     command = load(MergeCommand)
-    from tablemend.publishing import merging  # torch, only once the command is valid
+    from tablemend.publishing import checkpoint  # torch, only once the command is valid
 
-    merged = merging.merge_run(command)
+    merged = checkpoint.merge_run(command)
     if merged is None:
         print("finished: the merged checkpoint is there, and whole")
         return

@@ -6,17 +6,17 @@ python train/publish.py run=NAME repo_id=OWNER/NAME [merged=true] [push=true]
 from __future__ import annotations
 
 from tablemend.config import load
-from tablemend.publishing.command import PublishCommand
+from tablemend.publishing.hub import PublishCommand
 from tablemend.script import run_script
 
 
 def main() -> None:
     """A dry run that writes the folder; a push only where it is asked for and all is there."""
     command = load(PublishCommand)
-    from tablemend.publishing import folder, hub  # torch, only once the command is valid
+    from tablemend.publishing import checkpoint, hub  # torch, only once the command is valid
 
     token = hub.hub_token() if command.push else ""
-    published = folder.write_folder(command)
+    published = checkpoint.write_folder(command)
     print(f"{published.folder / 'README.md'}")
     if command.push:
         print(f"pushed: {hub.push(published, command, token)}")

@@ -42,10 +42,9 @@ from tablemend.results import (
     Mended,
     TableContent,
     Unscored,
-    Usage,
     Verification,
 )
-from tablemend.tables.extract import extract_table
+from tablemend.tables.extract import Extraction, extract_table
 from tablemend.tables.jsontable import is_table, table_of
 from tablemend.tables.read import guarded, load_table, load_text, read_table, write_table
 from tablemend.tables.table import Table
@@ -203,41 +202,40 @@ def detection(
     similarity: Similarity | None = None,
     format: AnswerFormat = "auto",
     name: str = "",
+    found: records.Judgement | None = None,
 ) -> Detection:
-    """:func:`detect` of what has been read; unscored, and says why, where gold cannot be used."""
+    """:func:`detect` of what has been read; unscored, and says why, where gold cannot be used.
+
+    ``found`` is what the detector said of it, where it has been asked already.
+    """
     similarity = similarity or load_similarity("lexical")
     order = sort_rule_from_query(query, gold.columns)
-    decimals = decimals_from_query(query, gold.columns)
-    found = detect_in_answer(answer, gold, context or "", order, format, similarity, decimals)
-    return of_judgement(found, answer, gold, context, query, similarity, format, name)
-
-
-def of_judgement(
-    found: records.Judgement,
-    answer: str,
-    gold: Table,
-    context: str | None,
-    query: str,
-    similarity: Similarity,
-    format: AnswerFormat = "auto",
-    name: str = "",
-) -> Detection:
-    """What the detector said, as a result."""
-    order = sort_rule_from_query(query, gold.columns)
+    if found is None:
+        decimals = decimals_from_query(query, gold.columns)
+        found = detect_in_answer(answer, gold, context or "", order, format, similarity, decimals)
     known = {cell for row in gold.rows for cell in row}
     table = extract_table(answer, format, gold.columns, known).table
-    ended = "the checks end at a format error" if found.counts["format_error"] else ""
-    skipped = dict.fromkeys(ERROR_TYPES[1:], ended) if ended else {}
+    skipped = {}
     if found.unscored:
-        ended = found.unscored
-        skipped = dict.fromkeys(ERROR_TYPES, ended)
-    if not ended and order is None:
-        skipped["order_mismatch"] = "no sort rule in the query" if query else "no query was given"
-    elif not ended and found.abstained:
-        skipped["order_mismatch"] = "the answer has no row"
-    if not ended and context is None:
-        skipped[NEEDS_CONTEXT] = "no context was given: such a row counts as entity fabrication"
-    rows = _gold_rows(table, gold, similarity) if found.findings and table and not ended else {}
+        skipped = dict.fromkeys(ERROR_TYPES, found.unscored)
+    elif found.counts["format_error"]:
+        skipped = dict.fromkeys(ERROR_TYPES[1:], "the checks end at a format error")
+    else:
+        if order is None:
+            skipped["order_mismatch"] = (
+                "no sort rule in the query" if query else "no query was given"
+            )
+        elif found.abstained:
+            skipped["order_mismatch"] = "the answer has no row"
+        if context is None:
+            skipped[NEEDS_CONTEXT] = "no context was given: such a row counts as entity fabrication"
+    rows: dict[int, int] = {}  # of gold, by those of the answer
+    if found.findings and table and not found.unscored and not found.counts["format_error"]:
+        prepared = prepare_gold(gold)
+        assert isinstance(prepared, Gold)  # else the answer is unscored
+        if (aligned := align(table, prepared, similarity)) is not None:
+            filled = filled_rows(gold)
+            rows = {aligned.body[row]: filled[own] for row, own in aligned.matched.items()}
     return Detection(
         name=name,
         text=answer,
@@ -263,16 +261,20 @@ def verification(
     table: Table | None = None,
     name: str = "",
 ) -> Verification:
-    """What a verifier said, as a result.
-
-    Args:
-        found: all verdicts.
-        text: the text, or the raw answer.
-        source: what it was verified by.
-        table: the table of an answer; ``None`` for a text.
-        name: of the document.
-    """
-    claims = tuple(_of_verdict(one, source) for one in found.verdicts)
+    """What a verifier said, as a result; ``table`` is that of an answer."""
+    claims = tuple(
+        Claim(
+            text=one.claim.text,
+            kind=one.claim.kind,
+            statement=one.claim.statement,
+            verdict=one.verdict,
+            type=one.error_type,
+            reason=one.reason,
+            evidence=_evidence(one, source),
+            **_place(one.claim),
+        )
+        for one in found.verdicts
+    )
     return Verification(claims=claims, **_scores(found, text, source, table, name))
 
 
@@ -281,22 +283,41 @@ def mended(found: mitigation.Mended, draft: mitigation.Draft, name: str = "") ->
     after = found.after or found.before or records.Verification((), "")
     table = before = None
     if draft.format is not None:
-        columns = columns_from_query(draft.evidence.query) or ()
         before, table = (
-            extract_table(text, draft.format, columns, draft.evidence.text).table
+            read_answer(text, draft.evidence, draft.format).table
             for text in (draft.text, found.text)
         )
-    scores = _scores(after, found.text, draft.evidence, table, name)
-    scores["notes"] = (*found.notes, *(found.before.notes if found.before else ()))
-    scores["usage"] = _usage(found.usage)
+    edits, undone = (
+        tuple(
+            Edit(
+                span=None if one.start is None or one.end is None else (one.start, one.end),
+                row=one.row,
+                column=one.column,
+                old=one.old,
+                new=one.new,
+                type=one.error_type,
+                reason=one.reason,
+                method=one.method,
+            )
+            for one in changes
+        )
+        for changes in (found.edits, found.undone)
+    )
+    notes = (*found.notes, *(found.before.notes if found.before else ()))
     return Mended(
-        **scores,
+        **_scores(after, found.text, draft.evidence, table, name)
+        | {"notes": notes, "usage": found.usage},
         original=draft.text,
         original_table=_content(before),
         score_before=None if found.before is None else found.before.staf,
-        edits=tuple(map(_of_edit, found.edits)),
-        undone=tuple(map(_of_edit, found.undone)),
+        edits=edits,
+        undone=undone,
     )
+
+
+def read_answer(text: str, source: Source, format: AnswerFormat = "auto") -> Extraction:
+    """The table of an answer, read as its context and its question name things."""
+    return extract_table(text, format, columns_from_query(source.query) or (), source.text)
 
 
 def _scores(
@@ -317,17 +338,8 @@ def _scores(
         ),
         "notes": found.notes,
         "scorer": found.verifier,
-        "usage": _usage(found.usage),
+        "usage": found.usage,
     }
-
-
-def _usage(usage: records.Usage) -> Usage:
-    return Usage(
-        calls=usage.calls,
-        prompt_tokens=usage.prompt_tokens,
-        completion_tokens=usage.completion_tokens,
-        failed=usage.failed,
-    )
 
 
 def _place(claim: records.Claim) -> dict[str, Any]:
@@ -335,29 +347,14 @@ def _place(claim: records.Claim) -> dict[str, Any]:
     return {"span": span, "row": claim.row, "column": claim.column}
 
 
-def _of_verdict(found: records.Verdict, source: Source) -> Claim:
-    return Claim(
-        text=found.claim.text,
-        kind=found.claim.kind,
-        statement=found.claim.statement,
-        verdict=found.verdict,
-        type=found.error_type,
-        reason=found.reason,
-        evidence=_evidence(found, source),
-        **_place(found.claim),
-    )
-
-
 def _of_wrong(found: records.Verdict, text: str, source: Source, table: Table | None) -> Error:
     """A claim that is wrong: the words at fault, where no verifier says which its focus."""
     assert found.error_type is not None  # of everything that is wrong
     claim = found.claim
-    place = _place(claim)
+    place, word = _place(claim), _cell(table, claim.row, claim.column)
     if claim.start is not None:
         place["span"] = (found.spans or (claim.focus or (claim.start, claim.end),))[0]
         word = text[slice(*place["span"])]
-    else:
-        word = _cell(table, claim.row, claim.column)
     return Error(
         type=found.error_type,
         name=CLAIM_ERROR_NAMES[found.error_type][1],
@@ -371,21 +368,16 @@ def _of_wrong(found: records.Verdict, text: str, source: Source, table: Table | 
 
 
 def _evidence(found: records.Verdict, source: Source) -> tuple[Evidence, ...]:
-    return tuple(_of_cell(one, source) for one in found.evidence)
-
-
-def _of_cell(one: records.Evidence, source: Source) -> Evidence:
-    if one.table is None or one.row is None or one.column is None:
-        return Evidence(text=one.text)
-    table = source.tables[one.table]
-    value = table.rows[one.row][one.column]
-    return Evidence(
-        text=one.text,
-        table=one.table,
-        row=one.row,
-        column=table.columns[one.column],
-        value=value,
-    )
+    """What decided, with the name and the content of a cell in place of its number."""
+    shown = []
+    for one in found.evidence:
+        cell: dict[str, Any] = {}
+        if one.table is not None and one.row is not None and one.column is not None:
+            table = source.tables[one.table]
+            column, value = table.columns[one.column], table.rows[one.row][one.column]
+            cell = {"table": one.table, "row": one.row, "column": column, "value": value}
+        shown.append(Evidence(text=one.text, **cell))
+    return tuple(shown)
 
 
 def _of_finding(
@@ -407,30 +399,6 @@ def _of_finding(
         expected=() if one.expected is None else (one.expected,),
         reason=one.evidence,
         evidence=(evidence,),
-    )
-
-
-def _gold_rows(answer: Table, gold: Table, similarity: Similarity) -> dict[int, int]:
-    """The gold table's row for each matched row of an answer."""
-    prepared = prepare_gold(gold)
-    assert isinstance(prepared, Gold)  # else the answer is unscored
-    aligned = align(answer, prepared, similarity)
-    if aligned is None:
-        return {}
-    filled = filled_rows(gold)
-    return {aligned.body[row]: filled[own] for row, own in aligned.matched.items()}
-
-
-def _of_edit(one: mitigation.Edit) -> Edit:
-    return Edit(
-        span=None if one.start is None or one.end is None else (one.start, one.end),
-        row=one.row,
-        column=one.column,
-        old=one.old,
-        new=one.new,
-        type=one.error_type,
-        reason=one.reason,
-        method=one.method,
     )
 
 
@@ -488,25 +456,24 @@ def _query(given: object) -> str:
 
 
 def _answer_table(text: str, source: Source) -> Table:
-    found = extract_table(text, "auto", columns_from_query(source.query) or (), source.text)
+    found = read_answer(text, source)
     if found.table is None:
         raise TablemendError(f"the answer holds no table ({found.reason or 'an empty one'})")
     return found.table
 
 
 def _source(what: str, given: object) -> Source:
-    """A table to verify by; a text may hold several."""
+    """What to verify by; a text may hold several tables."""
     if isinstance(given, Source):
         return given
-    return _table(what, given, lambda table: Source((table,)), load_source, read_source)
+    return _read(what, given, lambda table: Source((table,)), load_source, read_source)
 
 
 def _gold(what: str, given: object) -> Table:
-    """One table."""
-    return _table(what, given, lambda table: table, load_table, read_table)
+    return _read(what, given, lambda table: table, load_table, read_table)
 
 
-def _table(
+def _read(
     what: str,
     given: object,
     wrap: Callable[[Table], T],

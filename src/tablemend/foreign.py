@@ -1,12 +1,17 @@
-"""What others wrote, models, servers and their files: made fit to be stored and to be shown."""
+"""What others wrote, models, servers and files: made fit to be stored, shown and read back."""
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from contextlib import nullcontext
+from dataclasses import asdict, fields
+from functools import cache
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Self
+
+from pydantic import TypeAdapter, ValidationError
 
 MAX_BYTES = 64 * 2**20
 """Of one file that is read whole, and of the standard input."""
@@ -67,3 +72,36 @@ def load_json(text: str | bytes, **how: Any) -> Any:
         if half is not None:
             raise ValueError(f"it holds the character U+{ord(half[0]):04X}, half of a pair")
     return value
+
+
+class FromJson:
+    """What a dataclass that is stored inherits; its types say what its fields may hold."""
+
+    __slots__ = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON-serialisable dict that :meth:`from_json` reads back."""
+        own: Any = self
+        return asdict(own)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """The inverse of ``to_json``.
+
+        Raises:
+            ValueError: a field that is missing, unknown or of another type, in one line.
+        """
+        kind: Any = cls
+        if unknown := data.keys() - {field.name for field in fields(kind)}:
+            raise ValueError(f"unknown field {min(unknown)}")
+        try:
+            found: Self = _adapter(kind).validate_python(dict(data))
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            raise ValueError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+        return found
+
+
+@cache
+def _adapter(kind: type) -> TypeAdapter[Any]:
+    return TypeAdapter(kind)

@@ -12,10 +12,10 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
+from tablemend.records import NOTHING, Usage, VerdictName
 from tablemend.values.text import on_one_line
 
 Kind = Literal["detect", "verify", "mend"]
-Verdict = Literal["supported", "contradicted", "not_in_source", "unscored"]
 Span: TypeAlias = tuple[int, int]
 WHOLE = "answer"
 """The place of what concerns a table as a whole."""
@@ -108,7 +108,7 @@ class Claim(Place):
     """numeric, relational, comparative, temporal, attribute; presence for a row."""
     statement: str
     """The claim in words that can be read alone."""
-    verdict: Verdict
+    verdict: VerdictName
     """`unscored` is neither right nor wrong."""
     type: str | None = None
     """The error's type, where it is wrong."""
@@ -181,15 +181,6 @@ class Coverage(Record):
         return f"{self.scored} of {self.total} {self.of} checked"
 
 
-class Usage(Record):
-    """What models were asked; nothing for a program."""
-
-    calls: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    failed: int = 0
-
-
 class TableContent(Record):
     """An answer table, as it was read."""
 
@@ -233,7 +224,7 @@ class Result(Record):
     """What a reader must know beside."""
     scorer: str = ""
     """What scored it, with its version."""
-    usage: Usage = Usage()
+    usage: Usage = NOTHING
     """What models were asked."""
 
     def to_dict(self) -> dict[str, Any]:

@@ -18,9 +18,9 @@ from tablemend.config import parse
 from tablemend.errors import TablemendError
 from tablemend.evaluation.command import CompareCommand
 from tablemend.evaluation.compare import compare as compare_systems
-from tablemend.publishing import hub, merging
-from tablemend.publishing.command import MergeCommand, PublishCommand
-from tablemend.publishing.folder import Published, leave_out_paths, write_folder
+from tablemend.publishing import checkpoint, hub
+from tablemend.publishing.checkpoint import PublishedFolder, leave_out_paths, write_folder
+from tablemend.publishing.hub import MergeCommand, PublishCommand
 from tablemend.recipe.experiment import (
     DistilCommand,
     DpoCommand,
@@ -79,7 +79,7 @@ def run(compared: Path, tmp_path: Path, base: Path) -> Run:
 HEAD = {"license": "apache-2.0", "base_model": "none", "datasets": ()}
 
 
-def publish(run: Run, **options: Any) -> Published:
+def publish(run: Run, **options: Any) -> PublishedFolder:
     return write_folder(PublishCommand(run=str(run.path), repo_id=NAME, **HEAD | options))
 
 
@@ -105,8 +105,8 @@ class FakeHub:
 
 @pytest.fixture
 def fake(monkeypatch: pytest.MonkeyPatch) -> type[FakeHub]:
-    monkeypatch.setattr(hub, "HfApi", FakeHub)
-    monkeypatch.setattr(hub, "get_token", lambda: TOKEN)
+    monkeypatch.setattr("huggingface_hub.HfApi", FakeHub)
+    monkeypatch.setattr("huggingface_hub.get_token", lambda: TOKEN)
     monkeypatch.setattr(FakeHub, "calls", [])
     monkeypatch.setattr(FakeHub, "problem", None)
     return FakeHub
@@ -212,7 +212,7 @@ def test_an_adapter_is_published_merged_or_with_a_base_that_others_have(
     if merged:
         with pytest.raises(TablemendError, match=r"train/merge\.py"):
             publish(run, merged=True)
-        merging.merge_run(MergeCommand(run=str(run.path), prompts=1))
+        checkpoint.merge_run(MergeCommand(run=str(run.path), prompts=1))
     published = publish(run, merged=merged)
     lacking = "; ".join(published.missing)
     assert ("a base that others have" in lacking) is not merged

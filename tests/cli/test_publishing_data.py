@@ -15,9 +15,8 @@ from huggingface_hub import DatasetCard
 
 from tablemend.config import Source, parse
 from tablemend.errors import TablemendError
-from tablemend.publishing import hub
-from tablemend.publishing.command import PublishDataCommand
 from tablemend.publishing.dataset import write_folder
+from tablemend.publishing.hub import PublishDataCommand
 from tablemend.tasks import claim_verification
 from tablemend.tasks.all_tasks import TASKS
 from tablemend.tasks.faith import data as faith
@@ -211,8 +210,8 @@ def test_nothing_leaves_without_push_and_a_refusal_hides_the_token(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(ROOT)
-    monkeypatch.setattr(hub, "HfApi", FakeDataHub)
-    monkeypatch.setattr(hub, "get_token", lambda: TOKEN)
+    monkeypatch.setattr("huggingface_hub.HfApi", FakeDataHub)
+    monkeypatch.setattr("huggingface_hub.get_token", lambda: TOKEN)
     monkeypatch.setattr(FakeDataHub, "calls", [])
     data = tmp_path / "set"
     _tablehallu(data)

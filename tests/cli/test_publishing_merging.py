@@ -11,8 +11,8 @@ from safetensors.torch import load_file, save_file
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from tablemend.errors import TablemendError
-from tablemend.publishing import merging
-from tablemend.publishing.command import MergeCommand
+from tablemend.publishing import checkpoint
+from tablemend.publishing.hub import MergeCommand
 from tablemend.runs import Run, read_object
 from tablemend.training import adapters, checkpoints
 from tests.support.finished_runs import LORA, copy_of, finished_training, spoil_merges
@@ -31,7 +31,7 @@ def run(base: Path, tmp_path: Path) -> Run:
 
 
 def merge(run: Run, **options: object) -> adapters.Difference | None:
-    return merging.merge_run(MergeCommand(run=str(run.path), **options))  # type: ignore[arg-type]
+    return checkpoint.merge_run(MergeCommand(run=str(run.path), **options))  # type: ignore[arg-type]
 
 
 def test_the_merged_checkpoint_answers_as_base_and_adapter(

@@ -12,7 +12,7 @@ import yaml
 
 from tablemend.detector.errors import METRICS
 from tablemend.reports.content import DASH, setting_table
-from tablemend.reproduction import steps
+from tablemend.reproduction import reproduce
 from tablemend.runs import write_json
 from tests.support.made_up_runs import made_up_run
 from tests.support.scripts import run_script
@@ -64,7 +64,7 @@ def test_a_table_is_made_and_the_same_command_asks_nothing_again(
     def never(config: Any) -> None:
         raise AssertionError("asked again")
 
-    monkeypatch.setattr(steps, "answer", never)
+    monkeypatch.setattr(reproduce, "answer", never)
     assert run_script("eval/reproduce.py", [*tokens, "table=4"], monkeypatch) == 0
     assert (
         run_script("eval/reproduce.py", [*tokens, "table=1"], monkeypatch) == 0
@@ -89,7 +89,7 @@ def test_a_run_that_cannot_be_had_leaves_the_other_tables(
 
         raise TablemendError("no room for a data set")
 
-    monkeypatch.setattr(steps, "make_data", refuse)
+    monkeypatch.setattr(reproduce, "make_data", refuse)
     monkeypatch.setattr(
         Path, "exists", lambda path: path.name != "tablehallu-arithmetic" and _is(path)
     )

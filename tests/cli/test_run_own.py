@@ -11,7 +11,7 @@ import pytest
 from tablemend.cli.app import main
 from tablemend.datasets.source_tables.sources import real_table
 from tablemend.datasets.splits import Shares, split_of
-from tablemend.reproduction import own, steps
+from tablemend.reproduction import own, reproduce
 from tablemend.tables.table import Table
 
 NAMES = "Alba Sella Vey Corun Dorset Elmo Fenwick Garda Hollis Iver Juno Kestrel".split()
@@ -73,7 +73,7 @@ def test_one_command_goes_from_tables_to_a_comparison_and_goes_on(
 ) -> None:
     command = ["run", "recipe=own", "source=my", "model=tiny", f"model.path={tiny_model}", *SHORT]
     with monkeypatch.context() as patch:
-        patch.setattr(steps, "train", lambda config: (_ for _ in ()).throw(KeyboardInterrupt))
+        patch.setattr(reproduce, "train", lambda config: (_ for _ in ()).throw(KeyboardInterrupt))
         assert main(command) == 130
     made = {path: path.stat().st_mtime_ns for path in Path("data/own").iterdir()}
     assert main(command) == 0

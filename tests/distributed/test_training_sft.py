@@ -26,8 +26,8 @@ from trl import SFTTrainer
 
 from tablemend.config import parse
 from tablemend.errors import TablemendError
-from tablemend.publishing import merging
-from tablemend.publishing.command import MergeCommand
+from tablemend.publishing import checkpoint
+from tablemend.publishing.hub import MergeCommand
 from tablemend.recipe.experiment import SftCommand
 from tablemend.recipe.training import Train
 from tablemend.runs import Run
@@ -255,7 +255,7 @@ def test_a_merge_that_would_answer_otherwise_leaves_the_adapter(
     assert noted["max_logit_difference"] > noted["tolerance"]
     assert checkpoints.is_complete(run.model) and (run.model / "adapter_config.json").is_file()
     assert not list(run.path.glob(".*partial")) and not (run.model / "model.safetensors").exists()
-    done = merging.merge_run(MergeCommand(run=str(run.path), prompts=1))  # as the line says
+    done = checkpoint.merge_run(MergeCommand(run=str(run.path), prompts=1))  # as the line says
     assert done is not None and done.accepted
 
 

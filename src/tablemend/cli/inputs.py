@@ -4,26 +4,22 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, NamedTuple, Self, TypeVar
 
 from pydantic import PlainValidator, model_validator
 
+from tablemend.api import read_answer
 from tablemend.config.load import BatchLine, read_batch
-from tablemend.detector.algorithm import AnswerFormat, Submission
-from tablemend.detector.query import (
-    columns_from_query,
-    decimals_from_query,
-    sort_rule_from_query,
-)
+from tablemend.detector.algorithm import AnswerFormat
 from tablemend.errors import TablemendError, defect
 from tablemend.evidence.files import load_source, read_source
 from tablemend.evidence.source import Source
 from tablemend.foreign import read_whole
+from tablemend.mitigations.edits import Draft
 from tablemend.prompting.replies import REQUEST_FAILED
 from tablemend.records import Usage, Verification
-from tablemend.tables.extract import extract_table
 from tablemend.tables.jsontable import read_json
 from tablemend.tables.read import answer_format, decoded, load_table, load_text, read_table
 from tablemend.tables.table import Table, TableError
@@ -59,12 +55,12 @@ class Input(NamedTuple):
     format: AnswerFormat = "auto"
 
     @property
-    def document(self) -> str | Table:
-        """What is verified."""
-        return self.text if self.table is None else self.table
+    def draft(self) -> Draft:
+        """What is mended."""
+        return Draft(self.text, self.source, None if self.table is None else self.format)
 
 
-class Failed(NamedTuple):
+class FailedDocument(NamedTuple):
     """A document of a batch that nothing comes of.
 
     Attributes:
@@ -81,17 +77,6 @@ class Failed(NamedTuple):
 R = TypeVar("R")
 EXPECTED = (TablemendError, OSError, ImportError, MemoryError)
 """What no single document is to blame for."""
-
-
-def _check(given: Collection[str]) -> None:
-    """Refuse options, or fields of a line, that name no document together."""
-    if ("text" in given) == ("answer" in given):
-        raise TablemendError("give either text (about a table) or answer (an answer table)")
-    for name in ("query", "format"):
-        if name in given and "text" in given:
-            raise TablemendError(f"{name} belongs to answer: leave it out for a text")
-    if "source" not in given and "context" not in given:
-        raise TablemendError("nothing to go by: give source (a table) or context (a text)")
 
 
 def _given_source(value: object) -> Source:
@@ -137,9 +122,12 @@ class Fields(BatchLine):
 
     @model_validator(mode="after")
     def _is_document(self) -> Self:
-        _check(
-            [name for name, value in self if value is not None and (name, value) != ("query", "")]
-        )
+        if (self.text is None) == (self.answer is None):
+            raise TablemendError("give either text (about a table) or answer (an answer table)")
+        if self.query and self.text is not None:
+            raise TablemendError("query belongs to answer: leave it out for a text")
+        if self.source is None and self.context is None:
+            raise TablemendError("nothing to go by: give source (a table) or context (a text)")
         return self
 
 
@@ -189,6 +177,12 @@ def refuse_twice(*paths: Path | None) -> None:
         raise TablemendError("-: the standard input can be read once: name a file for the other")
 
 
+def refuse_beside_batch(*given: object) -> None:
+    """Refuse what ``--batch`` brings itself."""
+    if any(one is not None for one in given):
+        raise TablemendError("--batch brings its texts, tables and questions: leave the others out")
+
+
 def read_input(
     file: Path | None,
     tables: Sequence[Path],
@@ -221,41 +215,25 @@ def read_input(
     return _read_answer(str(file), text_of(file), source, answer_format(file, format))
 
 
-def read_documents(path: Path) -> list[Input | Failed]:
+def read_documents(path: Path) -> list[Input | FailedDocument]:
     """The documents of a batch file for ``verify`` and ``mend``; see :func:`read_batch`."""
-    named = ((f"{path}, line {number}", own) for number, own in read_batch(path, Fields))
-    return [_of_line(name, own) for name, own in named]
-
-
-def read_submissions(
-    path: Path, format: AnswerFormat
-) -> list[tuple[str, AnswerFields, Submission]]:
-    """The answers of a batch file for ``detect``, each with its line."""
-    found = []
-    for number, one in read_batch(path, AnswerFields):
-        order = sort_rule_from_query(one.query, one.gold.columns)
-        decimals = decimals_from_query(one.query, one.gold.columns)
-        submission = Submission(
-            one.answer, one.gold, one.context or "", order, format, decimals=decimals
-        )
-        found.append((f"{path}, line {number}", one, submission))
+    found: list[Input | FailedDocument] = []
+    for number, own in read_batch(path, BatchLine):
+        name = f"{path}, line {number}"
+        source = _join([own.source] if own.source else [], own.context or "", own.query)
+        try:
+            if own.answer is None:
+                found.append(Input(name, own.text or "", source))
+            else:
+                found.append(_read_answer(name, own.answer, source, "auto"))
+        except NoTable as error:
+            found.append(FailedDocument(name, str(error)))
     return found
-
-
-def _of_line(name: str, fields: Fields) -> Input | Failed:
-    """The document of a line, or why it holds none."""
-    source = _join([fields.source] if fields.source else [], fields.context or "", fields.query)
-    if fields.answer is None:
-        return Input(name, fields.text or "", source)
-    try:
-        return _read_answer(name, fields.answer, source, "auto")
-    except NoTable as error:
-        return Failed(name, str(error))
 
 
 def results(
     run: Callable[[list[Input]], Sequence[R]], given: Sequence[Input]
-) -> Iterator[R | Failed]:
+) -> Iterator[R | FailedDocument]:
     """What comes of all; where a defect of ours ends that, of each alone, or the defect."""
     try:
         yield from run(list(given))
@@ -270,7 +248,7 @@ def results(
         except EXPECTED:
             raise
         except Exception as error:
-            yield Failed(one.name, f"{one.name}: {defect(error)}", defect=True)
+            yield FailedDocument(one.name, f"{one.name}: {defect(error)}", defect=True)
 
 
 def _join(sources: Sequence[Source], context: str, query: str) -> Source:
@@ -280,7 +258,7 @@ def _join(sources: Sequence[Source], context: str, query: str) -> Source:
 
 
 def _read_answer(name: str, text: str, source: Source, format: AnswerFormat) -> Input:
-    found = extract_table(text, format, columns_from_query(source.query) or (), source.text)
+    found = read_answer(text, source, format)
     if found.table is None:
         raise NoTable(f"{name}: {found.reason or 'an empty table'}: there is nothing to verify")
     return Input(name, text, source, found.table, format)

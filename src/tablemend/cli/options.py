@@ -98,7 +98,7 @@ MaxNewTokens = Annotated[
 
 
 class Output(NamedTuple):
-    """What is to come out, and what is no success."""
+    """Output format, and the conditions for a non-zero exit."""
 
     as_json: bool
     html: Path | None
@@ -108,8 +108,8 @@ class Output(NamedTuple):
     min_coverage: float | None = None
 
 
-class Asking(NamedTuple):
-    """What verifies, and how models are asked."""
+class ModelOptions(NamedTuple):
+    """The verifier, and the request options of its models."""
 
     verifier: str
     extractor: str
@@ -168,14 +168,10 @@ class Asking(NamedTuple):
         """The verifier and the extractor, closed at the end."""
         from tablemend.verifier.staf import open_extractor, open_verifier
 
-        backend, labels = (
-            self.backend,
-            [one.strip() for one in self.labels.split(",") if one.strip()],
-        )
+        backend, manner = self.backend, self.manner
+        labels = [one.strip() for one in self.labels.split(",") if one.strip()]
         with (
-            closing(
-                open_verifier(self.verifier, backend, labels=labels, **self.manner)
-            ) as verifier,
-            closing(open_extractor(self.extractor, backend, **self.manner)) as extractor,
+            closing(open_verifier(self.verifier, backend, labels=labels, **manner)) as verifier,
+            closing(open_extractor(self.extractor, backend, **manner)) as extractor,
         ):
             yield verifier, extractor

@@ -1,31 +1,43 @@
-"""What ``detect``, ``verify`` and ``mend`` do once their options are read: for one, or many."""
+"""What ``detect``, ``verify`` and ``mend`` do once their options are read, and show."""
 
 from __future__ import annotations
 
+import json
 import sys
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
+from io import TextIOWrapper
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
-from tablemend.api import mended, of_judgement, verification
+from rich.console import Console
+from rich.table import Table as Grid
+from rich.text import Text
+
+from tablemend.api import detection, mended, verification
 from tablemend.backends.backend import open_backend
-from tablemend.cli.display import print_json, report, show
 from tablemend.cli.inputs import (
     NOTHING,
-    Failed,
+    AnswerFields,
+    FailedDocument,
     Input,
     read_documents,
-    read_submissions,
     results,
     why_failed,
     why_nothing,
 )
-from tablemend.cli.options import Asking, Output
-from tablemend.detector.algorithm import AnswerFormat, detect_in_answers, detector_name
+from tablemend.cli.options import ModelOptions, Output
+from tablemend.config.load import read_batch
+from tablemend.detector.algorithm import (
+    AnswerFormat,
+    Submission,
+    detect_in_answers,
+    detector_name,
+)
 from tablemend.detector.errors import METRICS
+from tablemend.detector.query import decimals_from_query, sort_rule_from_query
 from tablemend.detector.similarity import load_similarity
 from tablemend.errors import DEFECT, TablemendError
 from tablemend.mitigations import edits
@@ -33,9 +45,21 @@ from tablemend.mitigations.mend import mend as mend_drafts
 from tablemend.records import VERDICTS, Usage
 from tablemend.records import Verification as Verdicts
 from tablemend.reports.tabulation import summarise
-from tablemend.results import ENOUGH, Coverage, Detection, Mended, Unscored, Verification
+from tablemend.results import (
+    ENOUGH,
+    Coverage,
+    Detection,
+    Edit,
+    Mended,
+    Piece,
+    Result,
+    Unscored,
+    Verification,
+)
 from tablemend.runs import write_text
 from tablemend.statistics import Rate, mean_interval
+from tablemend.tables.read import write_table
+from tablemend.tables.table import Table
 from tablemend.verifier.staf import verify_documents
 
 FAILED = 3
@@ -73,28 +97,32 @@ def _status(found: Sequence[Detection | Verification | Mended], output: Output) 
     return 0
 
 
-def verify_one(given: Input, asking: Asking, output: Output) -> int:
+def verify_one(given: Input, asking: ModelOptions, output: Output) -> int:
     """Verify one document."""
     (found,) = _verify(asking, [given])
-    return finish(_verified(given, found), output, why_nothing(given, found, asking.verifier))
+    shown = _verified(given, found)
+    return finish(shown, output, why_nothing(given, found, asking.verifier))
 
 
-def mend_one(given: Input, asking: Asking, method: str, model: str | None, output: Output) -> int:
+def mend_one(
+    given: Input, asking: ModelOptions, method: str, model: str | None, output: Output
+) -> int:
     """Mend one document."""
     (found,) = _mend(asking, method, model, [given])
     why = why_nothing(given, found.before, asking.verifier) if found.before else ""
-    return finish(_mended(given, found), output, why or _why_failed(given.name, [found]))
+    shown = mended(found, given.draft, given.name)
+    return finish(shown, output, why or _why_failed(given.name, [found]))
 
 
-def _verify(asking: Asking, given: Sequence[Input]) -> list[Verdicts]:
+def _verify(asking: ModelOptions, given: Sequence[Input]) -> list[Verdicts]:
     """Texts and answers in the order given; every model is opened once."""
     with asking.opened() as (verifier, extractor):
-        documents = [(one.document, one.source) for one in given]
+        documents = [(one.text if one.table is None else one.table, one.source) for one in given]
         return verify_documents(documents, verifier, extractor)
 
 
 def _mend(
-    asking: Asking, method: str, model: str | None, given: Sequence[Input]
+    asking: ModelOptions, method: str, model: str | None, given: Sequence[Input]
 ) -> list[edits.Mended]:
     """The same for mending."""
     if any(one.table is not None and one.source.tables for one in given):
@@ -105,22 +133,14 @@ def _mend(
         if model is not None:
             backend = stack.enter_context(open_backend(model, asking.backend))
         manner = {name: value for name, value in asking.manner.items() if value is not None}
-        drafts = list(map(_draft, given))
+        drafts = [one.draft for one in given]
         return mend_drafts(
             drafts, method, backend, verifier=verifier, extractor=extractor, **manner
         )
 
 
-def _draft(given: Input) -> edits.Draft:
-    return edits.Draft(given.text, given.source, None if given.table is None else given.format)
-
-
 def _verified(given: Input, found: Verdicts) -> Verification:
     return verification(found, given.text, given.source, given.table, given.name)
-
-
-def _mended(given: Input, found: edits.Mended) -> Mended:
-    return mended(found, _draft(given), given.name)
 
 
 def _why_failed(name: str, found: Sequence[edits.Mended]) -> str:
@@ -134,19 +154,11 @@ def _why_failed(name: str, found: Sequence[edits.Mended]) -> str:
     return f"{name}: every request to a model failed ({usage.calls} in all): {why}"
 
 
-class _Nothing(NamedTuple):
-    """What a result says of a document that nothing comes of."""
-
-    score: None
-    coverage: Coverage
-    unscored: tuple[Unscored, ...]
-
-
 def _run_batch(
     path: Path,
     run: Callable[[list[Input]], Sequence[Raw]],
     convert: Callable[[Input, Raw], ResultT],
-    nothing: Callable[[str, _Nothing], ResultT],
+    nothing: Callable[..., ResultT],
     *,
     as_json: bool,
 ) -> tuple[list[ResultT], list[Raw], int]:
@@ -156,14 +168,15 @@ def _run_batch(
     found, raw, status = list[ResultT](), list[Raw](), 0
     for document in documents:
         one = next(coming) if isinstance(document, Input) else document
-        if isinstance(one, Failed) or isinstance(document, Failed):
-            failed = one if isinstance(one, Failed) else document
-            assert isinstance(failed, Failed)
+        if isinstance(one, FailedDocument) or isinstance(document, FailedDocument):
+            failed = one if isinstance(one, FailedDocument) else document
+            assert isinstance(failed, FailedDocument)
             print(failed.reason, file=sys.stderr)
             status |= failed.defect
             why = (Unscored(text="the document", reason=failed.reason),)
             empty = Coverage(scored=0, total=0, of="claims")
-            found.append(nothing(failed.name, _Nothing(None, empty, why)))
+            own = {"name": failed.name, "text": "", "score": None}
+            found.append(nothing(**own, coverage=empty, unscored=why))
         else:
             raw.append(one)
             found.append(convert(document, one))
@@ -172,13 +185,13 @@ def _run_batch(
     return found, raw, status
 
 
-def verify_batch(path: Path, asking: Asking, output: Output) -> int:
+def verify_batch(path: Path, asking: ModelOptions, output: Output) -> int:
     """Verify a file of documents: their mean STAF, and with ``--json`` one result a line."""
     found, raw, status = _run_batch(
         path,
         partial(_verify, asking),
         _verified,
-        lambda name, said: Verification(name=name, text="", **said._asdict()),
+        Verification,
         as_json=output.as_json,
     )
     if why := why_failed(raw):
@@ -199,13 +212,15 @@ def verify_batch(path: Path, asking: Asking, output: Output) -> int:
     return status or _status(found, output)
 
 
-def mend_batch(path: Path, asking: Asking, method: str, model: str | None, output: Output) -> int:
+def mend_batch(
+    path: Path, asking: ModelOptions, method: str, model: str | None, output: Output
+) -> int:
     """Mend a file of documents: one result a line, and the totals on stderr."""
     found, raw, status = _run_batch(
         path,
         partial(_mend, asking, method, model),
-        _mended,
-        lambda name, said: Mended(name=name, text="", original="", **said._asdict()),
+        lambda given, one: mended(one, given.draft, given.name),
+        partial(Mended, original=""),
         as_json=True,
     )
     print(
@@ -224,12 +239,21 @@ def mend_batch(path: Path, asking: Asking, method: str, model: str | None, outpu
 def detect_batch(path: Path, format: AnswerFormat, similarity: str, output: Output) -> int:
     """Score a file of answers: their rates, and with ``--json`` one result a line."""
     alike = load_similarity(similarity)
-    lines = read_submissions(path, format)
-    judgements = list(detect_in_answers((one for _, _, one in lines), alike))
+    lines = list(read_batch(path, AnswerFields))
+    submissions = (
+        Submission(
+            *(one.answer, one.gold, one.context or ""),
+            sort_rule_from_query(one.query, one.gold.columns),
+            format,
+            decimals=decimals_from_query(one.query, one.gold.columns),
+        )
+        for _, one in lines
+    )
+    judgements = list(detect_in_answers(submissions, alike))
     found = []
-    for (name, own, _), judgement in zip(lines, judgements, strict=True):
-        given = (own.answer, own.gold, own.context, own.query)
-        found.append(of_judgement(judgement, *given, alike, format, name))
+    for (number, own), judgement in zip(lines, judgements, strict=True):
+        name, given = f"{path}, line {number}", (own.answer, own.gold, own.context, own.query)
+        found.append(detection(*given, alike, format, name, judgement))
         if judgement.unscored:
             print(f"{name}: {judgement.unscored}", file=sys.stderr)
         if output.as_json:
@@ -254,3 +278,115 @@ def _rate(rate: Rate, without: str) -> str:
         return without
     ends = "" if rate["low"] is None else f"[{rate['low']:.3f}, {rate['high']:.3f}]  "
     return f"{rate['rate']:.3f}  {ends}n = {rate['n']}"
+
+
+SHOWN = 5
+"""Unscored claims that are listed where nothing could be scored."""
+WRONG, OLD, NEW = "bold red underline", "red strike", "bold green"
+
+
+def print_json(found: Result, indent: int | None = 2) -> None:
+    """A result as JSON, in ASCII where the output is not in UTF-8."""
+    is_utf8 = sys.stdout.encoding.lower().replace("-", "") == "utf8"
+    print(json.dumps(found.to_dict(), ensure_ascii=not is_utf8, indent=indent))
+
+
+def report(lines: Mapping[str, str], output: Output) -> None:
+    """The totals of a batch; beside JSON they go to stderr."""
+    file = sys.stderr if output.as_json else sys.stdout
+    for title, text in lines.items():
+        print(f"{title:<22}{text}", file=file)
+
+
+def show(found: Detection | Verification | Mended, output: Output) -> None:
+    """A result for a person, or as JSON.
+
+    The text with the wrong words marked: in colour on a terminal, else in ``[[...]]``; then the
+    errors, then the score and how much it is of. Of a mended text stdout has the text alone, byte
+    for byte, and stderr has the rest.
+    """
+    if output.as_json:
+        print_json(found)
+        return
+    mends = isinstance(found, Mended)
+    console = _console(stderr=mends)
+    lines: list[tuple[str, Sequence[object], str]] = []
+    if not isinstance(found, Mended):
+        if found.table is not None or found.text.strip():
+            _print_document(found, console)
+    else:
+        _print_mended(found)
+        lines += [("edit", found.edits, "green"), ("undone", found.undone, "yellow")]
+        if not found.edits:
+            lines.append(("", ["Nothing was changed."], ""))
+    lines.append(("still wrong" if mends else "error", found.errors, "red"))
+    if output.verbose or isinstance(found, Detection):
+        lines.append(("unscored", found.unscored, "yellow"))
+    if output.verbose and isinstance(found, Verification):
+        lines[-1] = ("claim", found.claims, "cyan")
+    lines.append(("note", found.notes, "yellow"))
+    for title, items, style in lines:
+        for item in items:
+            console.print(Text(f"{title}: ", style) if title else Text(), Text(str(item)), sep="")
+    left = found.unscored if found.coverage.of == "claims" and not output.verbose else ()
+    for item in () if found.coverage.scored else left[:SHOWN]:
+        console.print(Text("unscored: ", "yellow"), Text(str(item)), sep="")
+    if not mends and (conclusion := found.conclusion()):
+        console.print(conclusion)
+    more = Text(" (-v lists all)" if left else "")
+    console.print(Text(found.summary(), "bold"), more, sep="")
+    if output.verbose:
+        console.print(f"scorer: {found.scorer}")
+    if found.usage.calls:
+        tokens = f"{found.usage.prompt_tokens} tokens in, {found.usage.completion_tokens} out"
+        console.print(f"asked: {found.usage.calls} calls, {tokens}")
+
+
+def _console(*, stderr: bool = False) -> Console:
+    return Console(stderr=stderr, soft_wrap=True, highlight=False, markup=False, emoji=False)
+
+
+def _print_document(found: Result, console: Console) -> None:
+    colour = console.color_system is not None and not console.no_color
+    if found.table is None:
+        marked = Text()
+        for piece in found.pieces():
+            marked.append_text(_piece(piece, colour))
+        marked.rstrip()
+        console.print(marked)
+    elif colour:
+        grid = Grid()
+        for column in found.table.columns:
+            grid.add_column(Text(column))
+        for row in found.cells():
+            grid.add_row(*(_piece(piece, colour) for piece in row))
+        console.print(grid)
+    else:
+        rows = [[_piece(piece, colour).plain for piece in row] for row in found.cells()]
+        print(write_table(Table.of(found.table.columns, rows), "markdown").rstrip("\n"))
+    console.print()
+
+
+def _piece(piece: Piece, colour: bool) -> Text:
+    if piece.mark is None:
+        return Text(piece.text)
+    return Text.assemble((piece.text, WRONG)) if colour else Text(f"[[{piece.text}]]")
+
+
+def _print_mended(found: Mended) -> None:
+    console = _console()
+    if console.color_system is None or console.no_color or found.table is not None:
+        if not console.is_terminal and isinstance(sys.stdout, TextIOWrapper):
+            sys.stdout.reconfigure(encoding="utf-8")  # as the text was read
+        sys.stdout.write(found.text)
+    else:
+        for piece in found.changes():
+            if isinstance(piece.mark, Edit):
+                console.print(
+                    Text(piece.text, OLD), Text(piece.mark.new or "", NEW), sep="", end=""
+                )
+            else:
+                console.print(Text(piece.text), end="")
+    sys.stdout.flush()
+    if not found.text.endswith("\n"):  # what goes into a file stays as it is, byte for byte
+        print(file=sys.stdout if console.is_terminal else sys.stderr, flush=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import yaml
@@ -13,10 +12,16 @@ from transformers import PreTrainedTokenizerBase as Tokenizer
 from tablemend import __version__
 from tablemend.config import HUB
 from tablemend.evaluation.systems import other_test
-from tablemend.publishing.command import PublishCommand
-from tablemend.publishing.recorded import Recorded, base_of, chain_of, datasets_of
-from tablemend.publishing.reproduction import BEHIND, commands, recipe_of
-from tablemend.publishing.scores import Scores
+from tablemend.publishing.hub import BEHIND, PublishCommand
+from tablemend.publishing.recorded import (
+    Scores,
+    TrainingRecord,
+    base_of,
+    chain_of,
+    commands,
+    datasets_of,
+    recipe_of,
+)
 from tablemend.records import ContextKind
 from tablemend.renderer import prompt_text
 from tablemend.reports.content import (
@@ -37,26 +42,35 @@ from tablemend.statistics import Rate
 
 
 def write_card(
-    recorded: Recorded,
+    recorded: TrainingRecord,
     scores: Scores | None,
     command: PublishCommand,
     tokenizer: Tokenizer,
     lacking: list[str],
 ) -> ModelCard:
-    """The card of a checkpoint.
+    """The card of a checkpoint; what is ``lacking`` to publish it is said at its head."""
 
-    Args:
-        recorded: its training.
-        scores: its comparison; ``None`` where there was none.
-        command: name, licence.
-        tokenizer: the one that is published.
-        lacking: what is missing; said at its head.
-    """
+    def fenced(text: str, language: str = "text") -> str:
+        fence = "`" * 3
+        while fence in text:
+            fence += "`"
+        return f"{fence}{language}\n{text}\n{fence}"
+
+    def training_data(own: TrainingRecord) -> str:
+        return json.dumps(
+            own.config.model_dump(mode="json", exclude_defaults=True)["data"]["train"]
+        )
+
+    def training_settings(own: TrainingRecord) -> str:  # the sections that the method reads
+        sections = {name: getattr(own.config, name) for name in ("train", "dpo", "grpo", "distil")}
+        settings = {name: one.model_dump(mode="json") for name, one in sections.items() if one}
+        return str(yaml.safe_dump(settings, sort_keys=False, allow_unicode=True)).strip()
+
+    functions = (fenced, training_data, training_settings)
     text = render(
         "tablemend.publishing",
         "card.md.j2",
-        {"method": TRAININGS.__getitem__, "fenced": _fenced}
-        | {"training_data": _training_data, "training_settings": _training_settings},
+        {one.__name__: one for one in functions} | {"method": TRAININGS.__getitem__},
         name=command.repo_id.partition("/")[2],
         repo_id=command.repo_id,
         lacking=lacking,
@@ -84,46 +98,35 @@ TRAININGS = {
 }
 
 
-def _fenced(text: str, language: str = "text") -> str:
-    fence = "`" * 3
-    while fence in text:
-        fence += "`"
-    return f"{fence}{language}\n{text}\n{fence}"
+def _usage(recorded: TrainingRecord, scores: Scores | None, tokenizer: Tokenizer) -> dict[str, Any]:
+    """What stands in the lines of code that ask the checkpoint.
 
-
-def _usage(recorded: Recorded, scores: Scores | None, tokenizer: Tokenizer) -> dict[str, Any]:
-    """What stands in the lines of code that ask the checkpoint."""
+    The arguments of ``generate`` are those that the results were made with, else the recipe's, and
+    said in full: a base's own generation_config may sample where the comparison did not.
+    """
     config = recorded.config
     task, thinking = config.task_of(), config.thinking != "off"
     *system, user = task.template(config.train.prompt)
+    asked: dict[str, Any] = {}
+    if scores is not None and scores.system is not None:
+        asked = scores.results["settings"][scores.system]
+    temperature = asked.get("temperature", config.evaluation.temperature)
+    most = asked.get("max_new_tokens", config.evaluation.max_new_tokens)
+    how = "do_sample=False"
+    if temperature:
+        how = f"do_sample=True, temperature={temperature}, top_p=1.0, top_k=0"
     return {
         "prompt": user["content"],
         "rendered": prompt_text(tokenizer, [*system, user], thinking),
         "filled": "".join(f".replace('{{{slot}}}', {slot})" for slot in task.slots),
         "system": "".join(f"{dict(turn)!r}, " for turn in system),
         "thinking": thinking,
-        "decoding": _decoding(recorded, scores),
+        "decoding": f"max_new_tokens={most}, {how}",
         "begins": repr(task.begins),
     }
 
 
-def _decoding(recorded: Recorded, scores: Scores | None) -> str:
-    """The arguments of ``generate`` that the results were made with, else the recipe's.
-
-    Said in full: a base's own generation_config may sample where the comparison did not.
-    """
-    evaluation = recorded.config.evaluation
-    asked: dict[str, Any] = {}
-    if scores is not None and scores.system is not None:
-        asked = scores.results["settings"][scores.system]
-    temperature = asked.get("temperature", evaluation.temperature)
-    most = asked.get("max_new_tokens", evaluation.max_new_tokens)
-    if not temperature:
-        return f"max_new_tokens={most}, do_sample=False"
-    return f"max_new_tokens={most}, do_sample=True, temperature={temperature}, top_p=1.0, top_k=0"
-
-
-def _results(recorded: Recorded, scores: Scores) -> dict[str, Any]:
+def _results(recorded: TrainingRecord, scores: Scores) -> dict[str, Any]:
     results = scores.results
     metrics = metrics_of(results)
     errors = [metric for metric in metrics if metric.kind == "error"]
@@ -133,10 +136,10 @@ def _results(recorded: Recorded, scores: Scores) -> dict[str, Any]:
     failures = ""
     if scores.system is not None:
         own = results["systems"][scores.system]
-        counts = [
-            [error.title, *(_count(own[context][error.name]) for context in scores.contexts)]
-            for error in errors
-        ]
+        counts = []
+        for error in errors:
+            rates = [own[context][error.name] for context in scores.contexts]
+            counts.append([error.title, *(str(round((r["rate"] or 0) * r["n"])) for r in rates)])
         scored = ["of", *(str(own[context][TOTAL]["n"]) for context in scores.contexts)]
         failures = align([["answers of the checkpoint", *scores.contexts], *counts, scored])
     return {
@@ -155,11 +158,7 @@ def _results(recorded: Recorded, scores: Scores) -> dict[str, Any]:
     }
 
 
-def _count(rate: dict[str, Any]) -> str:
-    return "0" if rate["rate"] is None else str(round(rate["rate"] * rate["n"]))
-
-
-def _held_out(recorded: Recorded, data: dict[str, Any]) -> str:
+def _held_out(recorded: TrainingRecord, data: dict[str, Any]) -> str:
     """What is known of tables that stand in training and test data."""
     for one in chain_of(recorded):
         if "few" in (split := str(one.run.recorded("own").get("split", ""))):  # train/run.py
@@ -187,19 +186,6 @@ def _tests(scores: Scores, context: ContextKind) -> list[str]:
     return said
 
 
-def _training_data(recorded: Recorded) -> str:
-    data = recorded.config.model_dump(mode="json", exclude_defaults=True)["data"]["train"]
-    return json.dumps(data)
-
-
-def _training_settings(recorded: Recorded) -> str:
-    """The sections of the recipe that the method reads, as YAML."""
-    config = recorded.config
-    sections = {name: getattr(config, name) for name in ("train", "dpo", "grpo", "distil")}
-    settings = {name: one.model_dump(mode="json") for name, one in sections.items() if one}
-    return str(yaml.safe_dump(settings, sort_keys=False, allow_unicode=True)).strip()
-
-
 TASK_NAMES = {
     "table_generation": "query-driven table generation",
     "table_summary": "table summarisation",
@@ -208,7 +194,9 @@ TASK_NAMES = {
 """Names that the Hub's readers know; another task has its own."""
 
 
-def metadata(recorded: Recorded, scores: Scores | None, command: PublishCommand) -> ModelCardData:
+def metadata(
+    recorded: TrainingRecord, scores: Scores | None, command: PublishCommand
+) -> ModelCardData:
     """The card's head; a base or data set is named there only where it is on the Hub."""
     base = base_of(recorded) if command.base_model is None else command.base_model
     is_adapter = recorded.is_adapter and not command.merged
@@ -229,48 +217,42 @@ def metadata(recorded: Recorded, scores: Scores | None, command: PublishCommand)
     )
 
 
-def _measured(scores: Scores) -> Iterator[tuple[ContextKind, str, str, str, Rate]]:
-    """Context, metric, its name, scorer, rate: what is published as a number of the checkpoint."""
-    results = scores.results
-    assert scores.system is not None
-    for context in scores.contexts:
-        own = results["systems"][scores.system][context]
-        for metric in metrics_of(results):
-            if metric.name == TOTAL or metric.kind == "share":
-                yield context, metric.name, metric.title, results["scorer"], own[metric.name]
-        if scorer := results["second"]["scorer"]:
-            rate = results["second"]["systems"][scores.system][context][TOTAL]
-            short = short_name(scorer)
-            yield context, f"{TOTAL}_{short}", f"TotalHallu, {short}", scorer, rate
-
-
 def model_index(scores: Scores) -> list[EvalResult]:
     """The checkpoint's rates in the ``model-index`` of the card's head."""
     if scores.system is None:
         return []
-    data = scores.results["data"]
+    results, data, found = scores.results, scores.results["data"], []
+    measured: list[tuple[ContextKind, str, str, str, Rate]] = []
+    for context in scores.contexts:
+        own = results["systems"][scores.system][context]
+        for one in metrics_of(results):
+            if one.name == TOTAL or one.kind == "share":
+                measured.append((context, one.name, one.title, results["scorer"], own[one.name]))
+        if scorer := results["second"]["scorer"]:
+            rate = results["second"]["systems"][scores.system][context][TOTAL]
+            short = short_name(scorer)
+            measured.append((context, f"{TOTAL}_{short}", f"TotalHallu, {short}", scorer, rate))
     source = str(data["source"]).removeprefix(HUB)
-    return [
-        EvalResult(
-            task_type="text-generation",
-            task_name=TASK_NAMES.get(scores.results["task"], scores.results["task"]),
-            dataset_type=source if data["source"].startswith(HUB) else source.replace("/", "-"),
-            dataset_name=source,
-            dataset_config=context,
-            dataset_split=data.get("split") or "test",
-            dataset_revision=data.get("revision"),
-            dataset_args={"hash": data["hash"], "n": scores.results["n"]},
-            metric_type=metric,
-            metric_name=f"{name} ({context} contexts)",
-            metric_value=round(rate["rate"], 4),
-            metric_args={"scorer": scorer, **_limits_of(rate)},
+    for context, metric, name, scorer, rate in measured:
+        if rate["rate"] is None:
+            continue
+        args: dict[str, Any] = {"scorer": scorer}
+        if rate["low"] is not None and rate["high"] is not None:
+            args |= {"low": round(rate["low"], 4), "high": round(rate["high"], 4)}
+        found.append(
+            EvalResult(
+                task_type="text-generation",
+                task_name=TASK_NAMES.get(results["task"], results["task"]),
+                dataset_type=source if data["source"].startswith(HUB) else source.replace("/", "-"),
+                dataset_name=source,
+                dataset_config=context,
+                dataset_split=data.get("split") or "test",
+                dataset_revision=data.get("revision"),
+                dataset_args={"hash": data["hash"], "n": results["n"]},
+                metric_type=metric,
+                metric_name=f"{name} ({context} contexts)",
+                metric_value=round(rate["rate"], 4),
+                metric_args=args | {"n": rate["n"]},
+            )
         )
-        for context, metric, name, scorer, rate in _measured(scores)
-        if rate["rate"] is not None
-    ]
-
-
-def _limits_of(rate: Rate) -> dict[str, Any]:
-    if rate["low"] is None or rate["high"] is None:
-        return {"n": rate["n"]}
-    return {"low": round(rate["low"], 4), "high": round(rate["high"], 4), "n": rate["n"]}
+    return found

@@ -9,6 +9,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +25,9 @@ from tablemend.datasets.build import COUNTS, SETTINGS
 from tablemend.datasets.card import LICENCE, table_of
 from tablemend.datasets.splits import POOL, SPLITS
 from tablemend.errors import TablemendError
-from tablemend.publishing.command import PublishDataCommand
-from tablemend.publishing.folder import leave_out_paths
-from tablemend.publishing.reproduction import BEHIND, made_again
+from tablemend.publishing.checkpoint import leave_out_paths
+from tablemend.publishing.hub import BEHIND, PublishDataCommand
+from tablemend.publishing.recorded import made_again
 from tablemend.runs import (
     MOVE_AWAY,
     disk_errors,
@@ -49,7 +50,8 @@ KNOWN = {"data_gen/tables": "cc-by-sa-4.0"}
 """Licences of tables that come with the repository; what is made of them is under the same."""
 ROWS = 1000
 """Records that are turned into columns together."""
-SIZES = (1_000, 10_000, 100_000, 1_000_000)
+SIZES = {"n<1K": 1e3, "1K<n<10K": 1e4, "10K<n<100K": 1e5, "100K<n<1M": 1e6, "1M<n<10M": inf}
+"""Names of the Hub, each with what is just too large for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +98,12 @@ def write_folder(command: PublishDataCommand) -> PublishedData:
             split: _write(partial / "data" / f"{split}.parquet", records, schema, source)
             for split, records in splits.items()
         }
-        _copy(source, partial)
+        (partial / BEHIND).mkdir()  # what says how it was made, and pictures of the card
+        for name in (SETTINGS, COUNTS, f"{PAIRS}.yaml"):
+            if (source / name).is_file():
+                shutil.copy2(source / name, partial / BEHIND / name)
+        for path in source.glob("*.png"):
+            shutil.copy2(path, partial / path.name)
         card = _card(source, partial, settings, license, command, schema, sizes)
         write_text(partial / "README.md", card)
         leave_out_paths([partial / "README.md", *(partial / BEHIND).iterdir()])
@@ -230,16 +237,6 @@ def _without_blanks(value: Any) -> Any:
     return [_without_blanks(own) for own in value] if isinstance(value, list) else value
 
 
-def _copy(source: Path, out: Path) -> None:
-    """What says how it was made, and pictures of the card."""
-    (out / BEHIND).mkdir()
-    for name in (SETTINGS, COUNTS, f"{PAIRS}.yaml"):
-        if (source / name).is_file():
-            shutil.copy2(source / name, out / BEHIND / name)
-    for path in source.glob("*.png"):
-        shutil.copy2(path, out / path.name)
-
-
 def _card(
     source: Path,
     out: Path,
@@ -266,7 +263,9 @@ def _card(
         license=license,
         language=[command.language],
         pretty_name=command.repo_id.partition("/")[2],
-        size_categories=[_size(sum(sizes.values()))],
+        size_categories=[
+            next(name for name, limit in SIZES.items() if sum(sizes.values()) < limit)
+        ],
         task_categories=head.get("task_categories", ["text-generation"]),
         tags=head.get("tags", ["tables", "hallucination"]),
         configs=[
@@ -279,31 +278,17 @@ def _card(
         ],
     )
     DatasetInfosDict({"default": info}).to_dataset_card_data(data)
-    body = "\n\n".join(_body(command, sizes)) if written is None else written.text.strip()
-    said = f"## Licence\n\n{license}; made from {_listed(source, settings)}."
-    with_licence = body.replace(LICENCE, said) if LICENCE in body else f"{body}\n\n{said}"
-    return f"---\n{data.to_yaml()}\n---\n\n{with_licence}\n"
-
-
-def _listed(source: Path, settings: Mapping[str, Any]) -> str:
+    if written is not None:
+        body = written.text.strip()
+    else:
+        made = made_again(source) or f"python data_gen/preference.py recipe={BEHIND}/{PAIRS}.yaml"
+        counted = table_of("split | examples", sizes)
+        body = f"# {data.pretty_name}\n\n```\n{made}\n```\n\n{counted}"
     names = {
         next((one for one in KNOWN if one in place), Path(place).name)
         for place, _ in _sources(source, settings)
     }
-    return ", ".join(f"`{name}`" for name in sorted(names)) or "other data"
-
-
-def _body(command: PublishDataCommand, sizes: Mapping[str, int]) -> Iterator[str]:
-    """The card of a set whose folder has none."""
-    yield f"# {command.repo_id.partition('/')[2]}"
-    if made := made_again(Path(command.data).expanduser()):
-        yield f"```\n{made}\n```"
-    else:
-        yield f"```\npython data_gen/preference.py recipe={BEHIND}/{PAIRS}.yaml\n```"
-    yield table_of("split | examples", sizes)
-
-
-def _size(count: int) -> str:
-    """The Hub's name of a size."""
-    names = ("n<1K", "1K<n<10K", "10K<n<100K", "100K<n<1M", "1M<n<10M")
-    return names[sum(count >= limit for limit in SIZES)]
+    listed = ", ".join(f"`{name}`" for name in sorted(names)) or "other data"
+    said = f"## Licence\n\n{license}; made from {listed}."
+    with_licence = body.replace(LICENCE, said) if LICENCE in body else f"{body}\n\n{said}"
+    return f"---\n{data.to_yaml()}\n---\n\n{with_licence}\n"

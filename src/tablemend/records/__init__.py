@@ -33,11 +33,15 @@ from tablemend.records.examples import (
 from tablemend.records.metrics import (
     ABSTENTION,
     ANSWERED_BOTH,
+    RELATIONS,
+    UNDECIDED,
     UNMOVED,
     UNSCORED,
+    Mark,
     Metric,
+    Relation,
+    SampleView,
     is_flawless,
+    relation,
     total,
 )
-from tablemend.records.relation import RELATIONS, UNDECIDED, Relation, relation
-from tablemend.records.sample_view import Mark, SampleView

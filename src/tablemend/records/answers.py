@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, NamedTuple
 
-from tablemend.from_json import FromJson
+from tablemend.foreign import FromJson
 
 ContextKind = str
 """How a sample is shown: one of its task's views, such as ``clean`` and ``adversarial``."""

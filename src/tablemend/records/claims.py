@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import astuple, dataclass
 from operator import add
-from typing import Literal, get_args
+from typing import ClassVar, Literal, get_args
+
+from pydantic import ConfigDict
 
 from tablemend.tables.table import Table
 from tablemend.values.text import Span
@@ -141,7 +143,11 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What models were asked: requests, tokens, and requests that failed; nothing for a program."""
+    """What models were asked; nothing for a program."""
+
+    __pydantic_config__: ClassVar = ConfigDict(
+        extra="forbid", json_schema_extra={"description": __doc__}
+    )
 
     calls: int = 0
     prompt_tokens: int = 0

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, NamedTuple
 
 from tablemend.errors import TablemendError
-from tablemend.from_json import FromJson
+from tablemend.foreign import FromJson
 from tablemend.records.answers import ContextKind, FinishReason
 from tablemend.tables.serialisations import write_configuration
 from tablemend.tables.table import Table

@@ -10,8 +10,7 @@ from pydantic import Field
 from tablemend.config import Section, parse
 from tablemend.config.load import keys_text, usage_text
 from tablemend.config.section import RunFolder, nearest
-from tablemend.reproduction.items import paper_of
-from tablemend.reproduction.published import PAPERS, PLACES
+from tablemend.reproduction.papers import PAPERS, PLACES, paper_of
 
 USAGE = """{usage}  print the plan and stop
 

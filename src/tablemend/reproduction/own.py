@@ -144,7 +144,7 @@ def run(tokens: Sequence[str]) -> Iterator[str]:
         own = read_own(tokens)  # its folder is there now
     from tablemend.evaluation.compare import compare
     from tablemend.reports.report import terminal_table, write_reports
-    from tablemend.reproduction import steps
+    from tablemend.reproduction.reproduce import train
 
     say(f"reading the tables of {own.data.source}")
     data, cut = fit(own.data, own.comparison), ""
@@ -186,7 +186,7 @@ def run(tokens: Sequence[str]) -> Iterator[str]:
     if comparison.evaluation.n is None and len(samples) > most:
         evaluation = comparison.evaluation.model_copy(update={"n": most})
         comparison = comparison.model_copy(update={"evaluation": evaluation})
-    steps.train(own.training)
+    train(own.training)
     folder = Run.of(own.training)
     folder.record("own", {"source": own.data.source, "split": cut or "by table"})
     compare(comparison)

@@ -1,16 +1,29 @@
-"""Tables made again as Markdown, LaTeX and JSON, and the page that lists them all."""
+"""Tables made again as Markdown, LaTeX and JSON, the page that lists them all, and leaderboards."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from tablemend.reports.content import DASH, Cell, Rows, interval, p_value, percent, points
-from tablemend.reproduction.items import paper_of
-from tablemend.reproduction.made import Made
-from tablemend.reproduction.published import PAPERS, Published, published
-from tablemend.runs import write_json, write_text
+from tablemend.errors import TablemendError
+from tablemend.reports.content import (
+    DASH,
+    Cell,
+    Rows,
+    interval,
+    metrics_of,
+    p_value,
+    percent,
+    plain,
+    points,
+)
+from tablemend.reports.tabulation import TOTAL, compare_pair, correct_by_holm
+from tablemend.reproduction.command import LeaderboardCommand
+from tablemend.reproduction.papers import PAPERS, PublishedTable, paper_of, published
+from tablemend.reproduction.tables import Answers, ReproducedTable
+from tablemend.runs import folder_of, write_json, write_text
 from tablemend.statistics import Rate
 from tablemend.tables.read import write_table
 from tablemend.tables.table import Table
@@ -20,7 +33,7 @@ SHOWN = 4
 """Columns of a published table that the page gives the range of."""
 
 
-def write_made(found: Sequence[Made], folder: Path) -> list[Path]:
+def write_table_files(found: Sequence[ReproducedTable], folder: Path) -> list[Path]:
     """Write the parts of one table into a folder, in three formats.
 
     Returns:
@@ -31,38 +44,39 @@ def write_made(found: Sequence[Made], folder: Path) -> list[Path]:
     paths = [folder / f"{name}.{ending}" for ending in ("md", "tex", "json")]
     folder.mkdir(parents=True, exist_ok=True)
     write_text(paths[0], "\n\n".join(map(markdown, found)) + "\n")
-    write_text(paths[1], "\n\n".join(latex(rows_of(one)) for one in found) + "\n")
-    write_json(paths[2], [_numbers(one) for one in found])
+    tables = []
+    for rows in map(rows_of, found):
+        cells = (
+            tuple(f"{c.text} ({c.detail})" if c.detail else c.text for c in r) for r in rows.rows
+        )
+        tables.append(write_table(Table(tuple(rows.head), tuple(cells)), "latex"))
+    write_text(paths[1], "\n\n".join(tables) + "\n")
+    data = []
+    for one in found:
+        own = one.published
+        theirs: dict[str, dict[str, float | str]] = {}
+        for row, column, value in own.cells():
+            theirs.setdefault(row, {})[column] = value
+        data.append(
+            {
+                "paper": one.paper,
+                "place": own.place,
+                "title": own.title,
+                "unit": own.unit,
+                "ours": one.ours,
+                PUBLISHED: theirs,
+                "published_n": own.n,
+                "missing": one.missing,
+                "tests": one.tests,
+                "measured": one.measured,
+                "notes": one.notes,
+            }
+        )
+    write_json(paths[2], data)
     return paths
 
 
-def _numbers(made: Made) -> dict[str, Any]:
-    own = made.published
-    theirs: dict[str, dict[str, float | str]] = {}
-    for row, column, value in own.cells():
-        theirs.setdefault(row, {})[column] = value
-    return {
-        "paper": made.paper,
-        "place": own.place,
-        "title": own.title,
-        "unit": own.unit,
-        "ours": made.ours,
-        PUBLISHED: theirs,
-        "published_n": own.n,
-        "missing": made.missing,
-        "tests": made.tests,
-        "measured": made.measured,
-        "notes": _notes(made),
-    }
-
-
-def _notes(made: Made) -> list[str]:
-    own = made.published
-    unread = own.unread and f"No published number: {own.unread}."
-    return [*filter(None, (unread, own.note, made.item.note))]
-
-
-def rows_of(made: Made) -> Rows:
+def rows_of(made: ReproducedTable) -> Rows:
     """Ours and the published numbers, column by column."""
     own, ours = made.published, made.ours
     theirs = {(row, column): value for row, column, value in own.cells()}
@@ -99,18 +113,19 @@ def show(rate: Rate | None, scale: int) -> Cell:
     return Cell(percent(value), interval(low, high))
 
 
-def markdown(made: Made) -> str:
+def markdown(made: ReproducedTable) -> str:
     """The table, its tests, and what ours are measured on."""
     own = made.published
     unit = f", {own.unit}" if own.unit else ""
-    lines = [f"## {_title(made.paper)}, {own.place.title()}: {own.title}{unit}"]
+    title = published(made.paper)[0].partition(":")[0]
+    lines = [f"## {title}, {own.place.title()}: {own.title}{unit}"]
     lines += [rows_of(made).markdown()] if own.rows or made.ours else []
     measured = "; ".join(f"{key} {value}" for key, value in made.measured.items())
     lines.append(
         f"Columns marked as {PUBLISHED} are the paper's{f' (n = {own.n:,})' if own.n else ''}; the "
         f"others are ours, with 95 % intervals: {measured or 'none'}."
     )
-    lines += [*_notes(made), *filter(None, [made.missing.get("", "")])]
+    lines += [*made.notes, *filter(None, [made.missing.get("", "")])]
     if made.tests:
         head = ["metric", "a", "b", "n", "b less a, points", "p, Holm"]
         rows = [
@@ -122,23 +137,8 @@ def markdown(made: Made) -> str:
             for test in made.tests
         ]
         together = "the intervals of a metric hold together with 95 % (Bonferroni)"
-        lines += [f"Paired tests on the same samples; {together}:", plain(head, rows).markdown()]
+        lines += [f"Paired tests on the same samples; {together}:", plain([head, *rows]).markdown()]
     return "\n\n".join(lines)
-
-
-def plain(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Rows:
-    """A table of texts alone."""
-    return Rows(head, [[Cell(text) for text in row] for row in rows])
-
-
-def latex(rows: Rows) -> str:
-    """The same as a LaTeX table, details in brackets."""
-    texts = [[f"{c.text} ({c.detail})" if c.detail else c.text for c in row] for row in rows.rows]
-    return write_table(Table(tuple(rows.head), tuple(map(tuple, texts))), "latex")
-
-
-def _title(paper: str) -> str:
-    return published(paper)[0].partition(":")[0]
 
 
 # ---- the page ----
@@ -159,20 +159,20 @@ def tables_of_page(measured: Mapping[str, Any]) -> dict[str, str]:
             said = (
                 f"{ours['ours']} ([{Path(ours['page']).stem}](../{ours['page']}))" if ours else ""
             )
-            command = item.nothing if item.needs in ("nothing", "run") else _command(paper, place)
+            command = item.nothing
+            if item.needs not in ("nothing", "run"):
+                asked = place.replace(" ", "=")
+                command = f"`python eval/reproduce.py paper={paper} {asked}`"
             theirs = "; ".join(dict.fromkeys(_summary(one) for one in parts))
             rows.append([f"{place.title()}: {parts[0].title}", command, theirs, said])
         head = ["what", "command", "published, lowest to highest", "ours"]
-        made[paper.replace("-", " ")] = f"*{published(paper)[0]}*\n\n{plain(head, rows).markdown()}"
+        made[paper.replace("-", " ")] = (
+            f"*{published(paper)[0]}*\n\n{plain([head, *rows]).markdown()}"
+        )
     return made
 
 
-def _command(paper: str, place: str) -> str:
-    kind, number = place.split()
-    return f"`python eval/reproduce.py paper={paper} {kind}={number}`"
-
-
-def _summary(one: Published) -> str:
+def _summary(one: PublishedTable) -> str:
     """The range of the first and last columns' values, or why there are none."""
     if one.unread:
         return one.unread
@@ -192,3 +192,53 @@ def _number(value: float | str) -> float | None:
         return float(str(value).split()[0])
     except ValueError:
         return None
+
+
+def make_leaderboard(command: LeaderboardCommand) -> tuple[str, dict[str, Any]]:
+    """The Markdown, and what leaderboard.json has.
+
+    Raises:
+        TablemendError: a run that cannot be read, has none of the systems or no such context, or
+            does not go with the first one.
+    """
+    runs = {name: Answers.of(folder_of(name)) for name in dict.fromkeys(command.runs)}
+    first = next(iter(runs.values())).results
+    context = command.context or list(first["contexts"])[-1]
+    shown = [m for m in metrics_of(first) if m.kind in ("error", "share") or m.name == TOTAL]
+    rows: dict[str, dict[str, Any]] = {}
+    judged = {}
+    for name, answers in runs.items():
+        own = answers.results
+        here = [one for one in own["systems"] if one in (command.systems or (one,))]
+        if context not in own["contexts"] or not here:
+            has = f"no context {context}" if here else f"none of systems={list(command.systems)}"
+            known = f"{', '.join(own['contexts'])}; {', '.join(own['systems'])}"
+            raise TablemendError(f"{name} has {has}; it has {known}")
+        for key in ("task", "data", "scorer", "cut"):
+            one, other = (x[key]["hash"] if key == "data" else x[key] for x in (own, first))
+            if one != other:
+                raise TablemendError(
+                    f"{name} has {key} {one}, the first run {other}: compare them on the same "
+                    "samples, or score again with rescore=true"
+                )
+        for one in here:
+            settings = own["settings"][own["settings"][one].get("after") or one]
+            model = str(settings.get("model") or settings["named"]).partition("@")[0]
+            label = f"{name}: {one} of {model}"
+            rows[label] = {m.name: own["systems"][one][context][m.name] for m in shown}
+            judged[label] = {context: answers.judgements[one][context]}
+    pairs, tables = list(combinations(rows, 2)), next(iter(runs.values())).tables
+    found = [compare_pair(context, a, b, judged, shown, tables, len(pairs)) for a, b in pairs]
+    tests = correct_by_holm([test for own in found for test in own])
+    table = [["model, %", *(m.title for m in shown), "n"]]
+    for label, row in rows.items():
+        rates = (percent(row[m.name]["rate"]) for m in shown)
+        table.append([label, *rates, str(row[TOTAL]["n"])])
+    less = [["model", "less", "TotalHallu, points", "p, Holm", "n"]]
+    for one in tests:
+        if one["metric"] == TOTAL:
+            said = points(one["difference"], one["low"], one["high"]) if one["n"] else DASH
+            p = p_value(one["p_holm"]).removeprefix("= ")
+            less.append([one["system_b"], one["system_a"], said, p, str(one["n"])])
+    text = f"# Leaderboard: {context}\n\n{plain(table).markdown()}\n\n{plain(less).markdown()}\n"
+    return text, {"context": context, "rows": rows, "differences": tests}

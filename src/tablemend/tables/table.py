@@ -12,7 +12,7 @@ from itertools import chain
 from typing import Any
 
 from tablemend.errors import TablemendError
-from tablemend.from_json import FromJson
+from tablemend.foreign import FromJson
 
 Cell = str | None
 Row = tuple[Cell, ...]

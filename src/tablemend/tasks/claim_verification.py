@@ -26,7 +26,7 @@ from tablemend.datasets.labelled_texts import file_of, read_set
 from tablemend.datasets.labelled_texts import split_of as half_of
 from tablemend.datasets.splits import SPLITS, Shares, split_of
 from tablemend.errors import NoTarget, TablemendError
-from tablemend.from_json import FromJson
+from tablemend.foreign import FromJson
 from tablemend.prompting.replies import Unreadable
 from tablemend.records import (
     ABSTENTION,

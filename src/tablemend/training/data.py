@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from tablemend.config import HUB
 from tablemend.errors import NoTarget, TablemendError
-from tablemend.from_json import FromJson
+from tablemend.foreign import FromJson
 from tablemend.recipe.experiment import DpoExperiment, TrainingRecipe
 from tablemend.records import ContextKind, Finding
 from tablemend.renderer import ANSWER, PROBE, Tokenizer, prompt_ids, target_ids, whole_chat

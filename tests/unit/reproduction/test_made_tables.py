@@ -14,11 +14,9 @@ from tablemend.detector.errors import METRICS
 from tablemend.errors import TablemendError
 from tablemend.evaluation.command import CompareCommand
 from tablemend.reports.content import DASH
-from tablemend.reproduction.cells import Answers
-from tablemend.reproduction.items import choose, paper_of
-from tablemend.reproduction.made import Made, fill
-from tablemend.reproduction.published import published
-from tablemend.reproduction.writing import markdown, rows_of, write_made
+from tablemend.reproduction.papers import choose, paper_of, published
+from tablemend.reproduction.tables import Answers, ReproducedTable, fill
+from tablemend.reproduction.writing import markdown, rows_of, write_table_files
 from tablemend.runs import write_json
 from tablemend.tables.read import read_table
 from tablemend.tasks.tabfaith.task import METRICS as SUMMARY_METRICS
@@ -35,9 +33,9 @@ def _at_root(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
 
 
-def made(paper: str, place: str, run: Path, recipe: str = "tiny") -> Made:
+def made(paper: str, place: str, run: Path, recipe: str = "tiny") -> ReproducedTable:
     table = next(one for one in published(paper)[1] if one.place == place)
-    found = Made(paper, table, paper_of(paper).items[place])
+    found = ReproducedTable(paper, table, paper_of(paper).items[place])
     fill(found, run, parse(CompareCommand, [f"recipe={recipe}"]) if recipe else None)
     found.say_missing()
     return found
@@ -103,7 +101,7 @@ def test_a_table_names_the_models_that_answered(named: str, run: Path, tmp_path:
     assert table.measured["model"] == "Qwen3-14B, gpt-4o, tiny-base"
     whole = made("tablehallu", "table 1", run)
     assert list(whole.ours) == ["Qwen3-14B"] and whole.measured["model"] == "Qwen3-14B"
-    for path in write_made([whole], tmp_path):
+    for path in write_table_files([whole], tmp_path):
         assert "tiny-base" not in path.read_text()
     assert "model Qwen3-14B, gpt-4o, tiny-base" in markdown(table)
 
@@ -195,7 +193,7 @@ def test_counts_of_a_data_set(tmp_path: Path) -> None:
         ("faith", "table 2", "faith-eval", "characters of the tables, mean", "ours", 300),
     ):
         table = next(one for one in published(paper)[1] if one.place == place)
-        found = Made(paper, table, paper_of(paper).items[place])
+        found = ReproducedTable(paper, table, paper_of(paper).items[place])
         tokens = [f"recipe={recipe}", f"data.test.source={tmp_path}"]
         fill(found, tmp_path, parse(CompareCommand, tokens))
         assert found.ours[row][column]["rate"] == value
@@ -291,7 +289,7 @@ def test_agreement_of_annotators(tmp_path: Path) -> None:
 
 def test_three_formats_are_written(run: Path, tmp_path: Path) -> None:
     table = made("tablehallu", "table 4", run)
-    paths = write_made([table], tmp_path / "out")
+    paths = write_table_files([table], tmp_path / "out")
     assert [path.name for path in paths] == [
         f"tablehallu-table-4.{e}" for e in ("md", "tex", "json")
     ]
@@ -307,7 +305,9 @@ def test_three_formats_are_written(run: Path, tmp_path: Path) -> None:
 
 def test_a_table_without_numbers_says_why(run: Path) -> None:
     table = next(one for one in published("torr")[1] if one.place == "figure 5")
-    found = Made("torr", table, paper_of("torr").items["figure 5"], missing={"": "draw it"})
+    found = ReproducedTable(
+        "torr", table, paper_of("torr").items["figure 5"], missing={"": "draw it"}
+    )
     assert "curves are drawn" in markdown(found) and "draw it" in markdown(found)
 
 

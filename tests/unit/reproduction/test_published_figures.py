@@ -8,8 +8,13 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tablemend.reproduction.items import data_commands, models, paper_of
-from tablemend.reproduction.published import PAPERS, Published, places, published
+from tablemend.reproduction.papers import (
+    PAPERS,
+    PublishedTable,
+    items_file,
+    paper_of,
+    published,
+)
 from tablemend.reproduction.writing import tables_of_page
 
 ROOT = Path(__file__).parents[3]
@@ -31,12 +36,16 @@ CELLS = {  # rows and columns of every table and figure, as in the papers
 }
 
 
-def only(paper: str, place: str) -> Published:
+def places(paper: str) -> list[str]:
+    return list(dict.fromkeys(one.place for one in published(paper)[1]))
+
+
+def only(paper: str, place: str) -> PublishedTable:
     (found,) = [one for one in published(paper)[1] if one.place == place]
     return found
 
 
-def column(table: Published, name: str) -> dict[str, float]:
+def column(table: PublishedTable, name: str) -> dict[str, float]:
     return {row: float(value) for row, col, value in table.cells() if col == name}
 
 
@@ -103,7 +112,7 @@ def test_torrs_performance_is_the_mean_of_the_sets() -> None:
 def test_every_published_model_says_what_it_needs() -> None:
     for paper, place in (("tablehallu", "table 1"), ("faith", "table 3"), ("torr", "table 2")):
         labels = {label.partition(",")[0] for label in only(paper, place).rows or {}}
-        assert labels - {"Avg."} <= models().keys()
+        assert labels - {"Avg."} <= items_file()["models"].keys()
 
 
 def test_data_commands_are_valid(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -115,7 +124,7 @@ def test_data_commands_are_valid(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.chdir(ROOT)
     kinds = {"tablehallu": Synthesis, "tabfaith": TabFaith, "faith": FaithSet, "torr": TorrSet}
-    for folder, (script, *settings) in data_commands().items():
+    for folder, (script, *settings) in items_file()["data"].items():
         config = parse(kinds[script], [*settings, f"out={folder}"])  # type: ignore[type-var]
         assert config.out == folder  # type: ignore[attr-defined]
         assert (ROOT / "data_gen" / f"{script}.py").is_file()

@@ -9,8 +9,7 @@ import pytest
 from tablemend.config import ConfigError
 from tablemend.errors import TablemendError
 from tablemend.reproduction.command import read_command
-from tablemend.reproduction.plan import Job, jobs_of, steps_of
-from tablemend.reproduction.reproduce import plan
+from tablemend.reproduction.reproduce import Job, jobs_of, plan, steps_of
 from tablemend.training.checkpoints import mark_complete
 
 ROOT = Path(__file__).parents[3]

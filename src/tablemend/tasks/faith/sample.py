@@ -17,7 +17,7 @@ import yaml
 
 from tablemend.config.section import Serialisation
 from tablemend.errors import TablemendError
-from tablemend.from_json import FromJson
+from tablemend.foreign import FromJson
 from tablemend.runs import hash_text
 from tablemend.tables.read import write_table
 from tablemend.tables.serialisations import serialise

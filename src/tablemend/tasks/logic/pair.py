@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple, get_args
 import yaml
 
 from tablemend.errors import TablemendError
-from tablemend.from_json import FromJson
+from tablemend.foreign import FromJson
 from tablemend.records import RELATIONS, Relation
 from tablemend.runs import hash_text, read_jsonl
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, NoReturn, TypeVar
 import yaml
 
 from tablemend.backends.requests import Message
-from tablemend.from_json import FromJson
+from tablemend.foreign import FromJson
 from tablemend.prompting.files import PromptFolder
 from tablemend.prompting.replies import Unreadable
 from tablemend.runs import hash_text

@@ -25,7 +25,7 @@ from typing import Annotated, Any
 
 from pydantic import PlainValidator
 
-from tablemend.from_json import FromJson
+from tablemend.foreign import FromJson
 from tablemend.programs.edit import Edit, are_compatible, edits, exchange, reword, still_holds
 from tablemend.programs.execute import check, execute
 from tablemend.programs.program import (

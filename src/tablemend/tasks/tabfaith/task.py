@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 from tablemend.backends.requests import END_OF_THINKING
 from tablemend.config.section import Serialisation
 from tablemend.errors import NoTarget, TablemendError
-from tablemend.from_json import FromJson
+from tablemend.foreign import FromJson
 from tablemend.prompting.files import PromptFolder
 from tablemend.records import (
     ABSTENTION,

@@ -18,7 +18,7 @@ import yaml
 from pydantic import BeforeValidator
 
 from tablemend.backends.requests import END_OF_THINKING
-from tablemend.from_json import FromJson
+from tablemend.foreign import FromJson
 from tablemend.records import (
     UNSCORED,
     Finding,

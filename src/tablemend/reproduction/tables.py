@@ -3,28 +3,169 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib.resources import files
 from itertools import product
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import yaml
+
 from tablemend.backends.names import ModelName
 from tablemend.errors import TablemendError
 from tablemend.recipe.experiment import STAGES, Comparison
+from tablemend.records import Judgement, SampleView
 from tablemend.reports.content import metrics_of
-from tablemend.reports.tabulation import compare_pair, correct_by_holm, read_results
-from tablemend.reproduction.cells import Answers
-from tablemend.reproduction.items import Item, choose, models
-from tablemend.reproduction.published import Published
-from tablemend.statistics import Rate
+from tablemend.reports.tabulation import (
+    compare_pair,
+    correct_by_holm,
+    length_bins,
+    read_results,
+    summarise,
+)
+from tablemend.reproduction.papers import Item, Pick, PublishedTable, choose, items_file
+from tablemend.runs import read_jsonl
+from tablemend.statistics import Rate, interval, resample_means
+from tablemend.tables.table import Table
+
+NOTHING = Rate(rate=None, low=None, high=None, n=0)
+
+
+@dataclass(frozen=True)
+class Answers:
+    """The answers of a run folder, judged.
+
+    Attributes:
+        results: results.json.
+        judgements: by system, context and sample.
+        views: what was shown, by context and sample.
+        tables: the table that each sample was made from.
+    """
+
+    results: Mapping[str, Any]
+    judgements: Mapping[str, Mapping[str, Mapping[str, Judgement]]]
+    views: Mapping[str, Mapping[str, SampleView]]
+    tables: Mapping[str, str]
+
+    @classmethod
+    def of(cls, run: Path) -> Answers:
+        """What a comparison left in its folder.
+
+        Raises:
+            TablemendError: results of another version.
+        """
+        results = read_results(run / "results.json")
+        judgements: dict[str, dict[str, dict[str, Judgement]]] = {}
+        views: dict[str, dict[str, SampleView]] = {}
+        for line in read_jsonl(run / "judgements.jsonl"):
+            system, context, name = (line.pop(key) for key in ("system", "context", "example_id"))
+            own = judgements.setdefault(system, {}).setdefault(context, {})
+            own[name] = Judgement.from_json(line)
+        for line in read_jsonl(run / "views.jsonl"):
+            view = SampleView.from_json(line)
+            views.setdefault(view.view, {})[view.id] = view
+        sources = [line.get("source_hash") for line in read_jsonl(run / "examples.jsonl")]
+        tables = dict(zip(next(iter(views.values())), sources, strict=True))
+        return cls(results, judgements, views, {n: str(own or n) for n, own in tables.items()})
+
+    def parts(self, kind: str, context: str) -> dict[str, list[str]]:
+        """Samples by part of the data: ``domain``, ``category``, ``calculation``, ``length``."""
+        shown, unit = self.views[context], self.results["length_unit"]
+        if kind == "length":
+            return {
+                f"{low:,} to {high:,} {unit}": [
+                    n for n, v in shown.items() if low <= v.length <= high
+                ]
+                for low, high in length_bins([view.length for view in shown.values()])
+            }
+        found: dict[str, list[str]] = {}
+        of_domain: dict[str, str] = {}
+        if kind == "category":
+            path = files("tablemend.datasets.source_tables").joinpath("domains.yaml")
+            groups = yaml.safe_load(path.read_text("utf-8"))
+            of_domain = {domain: category for category, own in groups.items() for domain in own}
+        for name, view in shown.items():
+            part = view.calculation if kind == "calculation" else view.domain
+            part = of_domain.get(part, part)
+            found.setdefault(part, []).append(name)
+        return dict(sorted(found.items()))
+
+    def cell(self, pick: Pick, names: Sequence[str] | None = None) -> Rate | None:
+        """The number of a cell with its interval, clustered by table.
+
+        Args:
+            pick: which number.
+            names: samples that count; ``None``: all.
+
+        Returns:
+            ``None`` where the run has no such system, context or metric.
+        """
+        context, system = pick["context"], choose(pick, self.results["settings"])
+        metric = next((m for m in metrics_of(self.results) if m.name == pick.get("metric")), None)
+        own = self.judgements.get(system or "", {}).get(context)
+        if own is None or system is None:
+            return None
+        shown, kept = self.views[context], dict[str, Judgement]()
+        for name in names or own:
+            domain = shown[name].domain if name in own else ""
+            source = "general" if domain == "general" else "enterprise"
+            of_part = pick.get("source", source) == source
+            if name in own and of_part and domain.startswith(pick.get("scenario", "")):
+                kept[name] = own[name]
+        if "size" in pick:
+            kind, golds = pick["size"], [shown[n].gold for n in kept]
+            sizes = [len(shown[n].text) for n in kept if kind == "length"]
+            for gold in golds if kind != "length" else ():
+                if isinstance(gold, Table):
+                    columns, rows = len(gold.columns), len(gold.rows)
+                    sizes.append({"columns": columns, "rows": rows, "cells": columns * rows}[kind])
+            value = float(np.quantile(sizes, pick["quantile"])) if sizes else None
+            return Rate(rate=value, low=None, high=None, n=len(sizes))
+        if pick.get("metric") == "n":
+            return Rate(rate=len(kept), low=None, high=None, n=len(kept))
+        tables = [self.tables[name] for name in kept]
+        if "share" in pick:
+            return share_of_errors(list(kept.values()), tables, pick["share"])
+        if metric is None:
+            return None
+        if "minus" not in pick:
+            return summarise(list(kept.values()), [metric], tables)[metric.name]
+        before = self.judgements.get(pick["minus"], {}).get(context)
+        if before is None:
+            return None
+        pair: dict[str, dict[str, Mapping[str, Judgement]]]
+        pair = {pick["minus"]: {context: before}, system: {context: kept}}
+        test = compare_pair(context, pick["minus"], system, pair, [metric], self.tables)[0]
+        return Rate(rate=test["difference"], low=test["low"], high=test["high"], n=test["n"])
+
+
+def share_of_errors(judgements: Sequence[Judgement], tables: Sequence[str], type: str) -> Rate:
+    """Share of all errors found that are of a type, with a bootstrap interval over tables.
+
+    ``n`` counts errors.
+    """
+    sums: dict[str, list[float]] = {}
+    for one, table in zip(judgements, tables, strict=True):
+        own = sums.setdefault(table, [0.0, 0.0])
+        own[0] += sum(finding.type == type for finding in one.findings)
+        own[1] += len(one.findings)
+    rows = np.array(list(sums.values()) or [[0.0, 0.0]])
+    of_type, errors = rows.sum(axis=0)
+    if not errors:
+        return NOTHING
+    means = resample_means(rows, seed=0)
+    with np.errstate(invalid="ignore"):  # a resample without an error has no share
+        return interval(of_type / errors, means[:, 0] / means[:, 1], int(errors))
+
 
 ABOVE = 7
 """Billions of parameters above which a model needs more than is at hand everywhere."""
 
 
 @dataclass
-class Made:
+class ReproducedTable:
     """A table, made again.
 
     Attributes:
@@ -39,12 +180,19 @@ class Made:
     """
 
     paper: str
-    published: Published
+    published: PublishedTable
     item: Item
     ours: dict[str, dict[str, Rate]] = field(default_factory=dict)
     missing: dict[str, str] = field(default_factory=dict)
     tests: list[dict[str, Any]] = field(default_factory=list)
     measured: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def notes(self) -> list[str]:
+        """What a reader must know."""
+        own = self.published
+        unread = own.unread and f"No published number: {own.unread}."
+        return [*filter(None, (unread, own.note, self.item.note))]
 
     def put(self, row: str, column: str, value: Rate | None) -> None:
         """A number of ours, if there is one."""
@@ -53,7 +201,7 @@ class Made:
 
     def say_missing(self) -> None:
         """Why rows have no number of ours."""
-        known = models()
+        known = items_file()["models"]
         for label, row in self.ours.items():
             if all(rate["rate"] is None for rate in row.values()):
                 self.missing[label] = "nothing could be scored"
@@ -71,7 +219,7 @@ class Made:
             self.missing.setdefault(label, why)
 
 
-def fill(made: Made, run: Path, config: Comparison | None) -> None:
+def fill(made: ReproducedTable, run: Path, config: Comparison | None) -> None:
     """Put in the numbers of a run folder.
 
     Args:
@@ -102,18 +250,18 @@ def fill(made: Made, run: Path, config: Comparison | None) -> None:
         made.missing[""] = f"{path} has no such number: nothing was scored, or nothing to compare"
 
 
-def _model_label(made: Made, path: str) -> str:
+def _model_label(made: ReproducedTable, path: str) -> str:
     """What our model is called: as the paper calls it, if it has it."""
     name = ModelName.parse(path, "hf").model
     own = Path(name).name
     rows = {label.partition(",")[0] for label in made.published.rows or {}}
-    known = models().items()
+    known = items_file()["models"].items()
     fits = (n for n, said in known if name == said[0] or own.casefold() == n.casefold())
     return next((one for one in fits if one in rows), own)
 
 
 def _answering_model(
-    made: Made, settings: Mapping[str, Mapping[str, Any]], system: str | None, base: str
+    made: ReproducedTable, settings: Mapping[str, Mapping[str, Any]], system: str | None, base: str
 ) -> str:
     """What the model is called that a system's answers came from: the run's own checkpoints as the
     recipe's, ``base``, that they began with.
@@ -123,7 +271,7 @@ def _answering_model(
     return base if is_own else _model_label(made, f"hf:{model}")
 
 
-def _fill_from_answers(made: Made, answers: Answers, model: str) -> None:
+def _fill_from_answers(made: ReproducedTable, answers: Answers, model: str) -> None:
     item, results = made.item, answers.results
     impossible = results.get("not_possible", {})
     kept = ("run", "recipe", "n", "scorer")
@@ -178,7 +326,7 @@ def _fill_from_answers(made: Made, answers: Answers, model: str) -> None:
 
 
 def _fill_from_file(
-    made: Made, data: Mapping[str, Any], settings: Mapping[str, Any], base: str
+    made: ReproducedTable, data: Mapping[str, Any], settings: Mapping[str, Any], base: str
 ) -> list[str]:
     """Numbers at the paths that the item says; the models of the systems that are its keys."""
     answered: dict[str, None] = {}

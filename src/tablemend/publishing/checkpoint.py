@@ -1,4 +1,4 @@
-"""The folder that is published: weights, tokenizer, card, and what is behind its numbers."""
+"""The folder that publishes a checkpoint, and the merge of an adapter into its base."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 import re
 import shutil
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -18,40 +18,35 @@ from tablemend.config import to_yaml
 from tablemend.errors import TablemendError
 from tablemend.evaluation.command import run_folder
 from tablemend.publishing.card import write_card
-from tablemend.publishing.command import PublishCommand
-from tablemend.publishing.recorded import KINDS, Recorded, read_recorded
-from tablemend.publishing.reproduction import BEHIND, placed_chain, recipe_of
-from tablemend.publishing.scores import missing, read_scores
+from tablemend.publishing.hub import BEHIND, MergeCommand, PublishCommand, PublishedFolder
+from tablemend.publishing.recorded import (
+    KINDS,
+    TrainingRecord,
+    missing,
+    placed_chain,
+    read_recorded,
+    read_scores,
+    recipe_of,
+)
+from tablemend.renderer import prompt_ids
 from tablemend.runs import (
     MOVE_AWAY,
     disk_errors,
     hash_text,
+    read_jsonl,
     read_object,
     sole_writer,
     write_json,
     write_text,
 )
-from tablemend.training import checkpoints
+from tablemend.training import adapters, checkpoints
 
 WEIGHTS = ("*.safetensors", "*.safetensors.index.json", "*.json", "*.jinja", "*.txt", "*.model")
 """Files of a checkpoint that others need; no pickle is among them."""
 LEFT_OUT = (checkpoints.MARKER, "trainer_state.json")
 
 
-@dataclass(frozen=True, slots=True)
-class Published:
-    """What was written.
-
-    Attributes:
-        folder: where.
-        missing: what keeps it from being pushed.
-    """
-
-    folder: Path
-    missing: list[str]
-
-
-def write_folder(command: PublishCommand) -> Published:
+def write_folder(command: PublishCommand) -> PublishedFolder:
     """Write the folder; nothing leaves this machine.
 
     Raises:
@@ -63,11 +58,20 @@ def write_folder(command: PublishCommand) -> Published:
     out = Path(command.out).expanduser().resolve() if command.out else recorded.run.path / "publish"
     if out.exists() and not out.is_dir():
         raise TablemendError(f"{out} is a file: name a folder (out=FOLDER)")
-    if out.exists() and any(out.iterdir()) and not _is_ours(out):
+    recipes = [out / BEHIND / f"{stage}.yaml" for stage in KINDS]
+    folders = {path.name for path in out.iterdir() if path.is_dir()} if out.exists() else set()
+    # a folder that happens to hold another one named tablemend (a clone, a run) is not ours
+    is_ours = any(path.is_file() for path in recipes) and folders <= {BEHIND}
+    if out.exists() and any(out.iterdir()) and not is_ours:
         raise TablemendError(f"{out} holds other files: name an empty folder (out=FOLDER)")
     there = recorded.config.model.model_copy(update={"path": str(source), "revision": None})
     tokenizer = checkpoints.load_tokenizer(there)
-    _check_template(recorded, source, tokenizer)
+    trained_on, template = recorded.facts.get("template_hash"), str(tokenizer.chat_template)
+    if trained_on is not None and trained_on != (found := hash_text(template)):
+        raise TablemendError(
+            f"the chat template in {source} ({found}) is not the one that was trained on "
+            f"({trained_on}): put that back, or its users ask another prompt"
+        )
     scores = read_scores(recorded, command)
     lacking = missing(recorded, scores, command)
     partial = out.with_name(f".{out.name}.partial")
@@ -76,12 +80,15 @@ def write_folder(command: PublishCommand) -> Published:
         _copy_weights(recorded, source, partial, tokenizer)
         _copy_evidence(recorded, partial)
         write_card(recorded, scores, command, tokenizer, lacking).save(partial / "README.md")
-        leave_out_paths(_named_files(partial))
+        named = [path for path in (partial / BEHIND).rglob("*") if path.is_file()]
+        # a tokenizer's words may look like paths
+        own = (partial / name for name in ("README.md", "config.json", ADAPTER))
+        leave_out_paths([*named, *(path for path in own if path.is_file())])
         checkpoints.put_in_place(out, partial)
-    return Published(out, lacking)
+    return PublishedFolder(out, lacking)
 
 
-def _source(recorded: Recorded, command: PublishCommand) -> Path:
+def _source(recorded: TrainingRecord, command: PublishCommand) -> Path:
     """The checkpoint that is published."""
     folder = recorded.merged if command.merged else recorded.run.model
     if command.merged and not recorded.is_adapter:
@@ -105,17 +112,7 @@ def _source(recorded: Recorded, command: PublishCommand) -> Path:
     return folder
 
 
-def _check_template(recorded: Recorded, source: Path, tokenizer: Tokenizer) -> None:
-    trained_on = recorded.facts.get("template_hash")
-    found = hash_text(str(tokenizer.chat_template))
-    if trained_on is not None and trained_on != found:
-        raise TablemendError(
-            f"the chat template in {source} ({found}) is not the one that was trained on "
-            f"({trained_on}): put that back, or its users ask another prompt"
-        )
-
-
-def _copy_weights(recorded: Recorded, source: Path, out: Path, tokenizer: Tokenizer) -> None:
+def _copy_weights(recorded: TrainingRecord, source: Path, out: Path, tokenizer: Tokenizer) -> None:
     """What a user loads; an adapter names its base's commit, and gets the end of its turn."""
     out.mkdir(parents=True)
     for path in sorted(source.iterdir()):
@@ -136,7 +133,7 @@ def _copy_weights(recorded: Recorded, source: Path, out: Path, tokenizer: Tokeni
     ).save_pretrained(out)
 
 
-def _copy_evidence(recorded: Recorded, out: Path) -> None:
+def _copy_evidence(recorded: TrainingRecord, out: Path) -> None:
     """Recipes, manifests, results; no example, no answer: those are the data set's to publish."""
     for place, one in placed_chain(recorded):
         recipe = out / recipe_of(one, place)
@@ -173,13 +170,6 @@ SERVER = "server.example"
 """In the place of a server that others cannot reach; a recipe with it can still be read."""
 
 
-def _named_files(out: Path) -> list[Path]:
-    """What of a checkpoint may name folders."""
-    names = ("README.md", "config.json", ADAPTER)  # a tokenizer's words may look like paths
-    files = [path for path in (out / BEHIND).rglob("*") if path.is_file()]
-    return [*files, *(out / name for name in names if (out / name).is_file())]
-
-
 def leave_out_paths(files: Iterable[Path]) -> None:
     """Rewrite files: of paths the last name stays, and what is in the working directory is named
     from there; internal servers become :data:`SERVER`; users and homes have no name.
@@ -197,11 +187,85 @@ def _without_answers(noted: Any) -> Any:
     return {k: _without_answers(v) for k, v in noted.items() if k != "first_answer"}
 
 
-def _is_ours(out: Path) -> bool:
-    """Whether a folder is one that this command wrote: only such a one is replaced.
+def merge_run(command: MergeCommand) -> adapters.Difference | None:
+    """Merge, compare, verify; only then does the folder appear, ``merged`` in the run's or ``out``.
 
-    A folder that happens to hold another one named tablemend (a clone, a run) is not.
+    Returns:
+        What was measured; ``None`` where the folder holds this adapter's merge already, whole.
+
+    Raises:
+        TablemendError: no adapter, a base that is gone, quantised or another one than it was
+            trained on, logits that differ, or a folder in the way.
     """
-    folders = {path.name for path in out.iterdir() if path.is_dir()}
-    recipes = [out / BEHIND / f"{stage}.yaml" for stage in KINDS]
-    return any(path.is_file() for path in recipes) and folders <= {BEHIND}
+    recorded = read_recorded(run_folder(command))
+    out = Path(command.out).expanduser() if command.out else recorded.merged
+    run = recorded.run
+    if not checkpoints.is_complete(run.model):
+        raise TablemendError(f"{run.model} is not there or not whole: finish the training first")
+    if not recorded.is_adapter:
+        raise TablemendError(
+            f"{run.model} holds whole weights already: there is no adapter to merge"
+        )
+    with sole_writer(run.path):
+        noted = run.recorded("merge")
+        if (  # what the run noted of its merge: a whole one may be anybody's
+            checkpoints.is_complete(out)
+            and noted.get("adapter") == checkpoints.revision_of(str(run.model))
+            and noted.get("weights") == checkpoints.revision_of(str(out))
+        ):
+            return None
+        if out.exists():
+            raise TablemendError(
+                f"{out} is there and no whole checkpoint that the adapter in {recorded.run.model} "
+                "was merged into: move it away, or name another folder (out=FOLDER)"
+            )
+        return _merge(recorded, command, out)
+
+
+def _merge(recorded: TrainingRecord, command: MergeCommand, out: Path) -> adapters.Difference:
+    config, run = recorded.config, recorded.run
+    revision = recorded.facts.get("model_revision")
+    if not revision or revision == "unknown":
+        raise TablemendError(
+            f"{run.manifest} does not say which weights of {config.model.path} were trained on: an "
+            "adapter fits no others"
+        )
+    there = config.model.model_copy(update={"path": str(run.model), "revision": None})
+    tokenizer, task = checkpoints.load_tokenizer(there), config.task_of()
+    # as the checkpoint's system gets them: of compared examples, else of the test set
+    lines = list(read_jsonl(run.path / "examples.jsonl"))[: command.prompts]
+    samples = [task.sample(line) for line in lines]
+    prompts = [
+        prompt_ids(
+            tokenizer,
+            task.messages(sample, config.shown[-1], config.train.prompt),
+            config.thinking != "off",
+        )
+        for sample in samples or task.samples(config.data.test)[: command.prompts]
+    ]
+    partial = out.with_name(f".{out.name}.partial")
+    with disk_errors(out.parent):
+        found = adapters.merge(
+            run.model, partial, config.model, revision, prompts, command.tolerance
+        )
+    if not found.accepted:
+        raise TablemendError(
+            f"{partial}: {found}: the merged weights would answer otherwise. Publish the adapter, "
+            "or set model.dtype=float32 and train again"
+        )
+    checkpoints.generate_once(partial, config.model, prompts[0])
+    checkpoints.mark_complete(partial)
+    run.record(  # before the folder appears, which is the sign that nothing is left to be done
+        "merge",
+        {
+            "base": config.model.path,
+            "base_revision": revision,
+            "adapter": checkpoints.revision_of(str(run.model)),
+            "weights": checkpoints.revision_of(str(partial)),
+            # what was found says neither: fewer prompts may be compared, a default is filled in
+            "asked": command.model_dump(include={"prompts", "tolerance"}, exclude_defaults=True),
+            **asdict(found),
+        },
+    )
+    checkpoints.put_in_place(out, partial)
+    return found
