@@ -50,7 +50,7 @@ class Drawing(Section):
     engine: Literal["transformers", "vllm-colocate", "vllm-server"] = "transformers"
     """What draws the answers."""
     server: str | None = None
-    """Base URL of a `vllm serve` that takes weights (docs/dpo-grpo.md), for engine: vllm-server."""
+    """Base URL of a `vllm serve` that takes weights (docs/training.md), for engine: vllm-server."""
 
     def conflicts(self) -> Iterator[tuple[str, str]]:
         """A server without its engine, the engine without a server, or no base URL."""

@@ -30,7 +30,7 @@ class Pairs(Section):
     (`openai:MODEL@URL` for a server of the same weights)."""
     scorer: Literal["detector", "repair"] = "detector"
     """What finds fault with answers: the task's scorer, or the rule repair, which reads query and
-    context and no gold (docs/dpo-grpo.md)."""
+    context and no gold (docs/training.md)."""
     chosen: Literal["gold", "best", "repair"] = "gold"
     """The chosen answer beside one of the model's own: gold; the first of its answers that is
     whole and without a finding (else gold, where the scorer reads it); or the rejected one as the

@@ -14,7 +14,7 @@ from tablemend.recipe.training import Train
 
 
 class Reward(Section):
-    """Weights of the parts of the reward; each part is between 0 and 1 (docs/dpo-grpo.md)."""
+    """Weights of the parts of the reward; each part is between 0 and 1 (docs/training.md)."""
 
     format: float = Field(default=1.0, ge=0)
     """One table in the asked format and nothing else."""

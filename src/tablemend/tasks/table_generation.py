@@ -165,7 +165,7 @@ class TableGeneration(Task[Example]):
         return relation_to_gold(judgement)
 
     def reward(self, weights: Mapping[str, float], thinking: str, prompt: str) -> TableReward:
-        """Parts of a table that are right (docs/dpo-grpo.md)."""
+        """Parts of a table that are right (docs/training.md)."""
         from tablemend.tasks.table_reward import Rules, TableReward
 
         thinks, quotes = thinking != "off", thinking == "quote"

@@ -2,7 +2,7 @@
 
 Stricter than the detector, because a policy finds every leniency: a cell in other letters earns
 less than the gold cell, one that only inclusion or similarity accepts earns nothing, and text
-beside the table costs. See ``docs/dpo-grpo.md`` for the formula and its reasons.
+beside the table costs. See ``docs/training.md`` for the formula and its reasons.
 """
 
 from __future__ import annotations
