@@ -6,15 +6,16 @@
 #   bash benchmarks/gpu_minutes.sh check      # there: the card, and missing packages, in one line
 #   bash benchmarks/gpu_minutes.sh unpack     # there, after each transfer: names missing parts, or makes the model
 #   bash benchmarks/gpu_minutes.sh speed lora full distil send    # there, some or all, in this order
-#   bash benchmarks/gpu_minutes.sh receive    # here: from $OUT into $WORK; merges what distil started from
+#   OUT=FOLDER bash benchmarks/gpu_minutes.sh receive    # here: what came back into $WORK; merges distil's base
 #   REHEARSE=1 bash benchmarks/gpu_minutes.sh # all of that here, with random weights of a tiny Qwen2
 #
 # Carry with each transfer: $WORK/SHA256SUMS, $WORK/needs.txt and one file of $WORK/parts. If packages are
 # missing there, also $WORK/wheels (pip download --no-deps --python-version ... -d $WORK/wheels NAME==VERSION).
 # $WORK is ignored by git and must stay there between transfers. Back come at most 6 files: the run folders
 # in $BACK MiB each, their SHA256SUMS, and baseline.json: card, versions, speeds, losses before and after.
-# Trainings take 4 + 4 + 3 minutes and as many steps as a short try predicts; with 10 minutes a command,
-# run `speed lora full` and `distil send` apart, and take less (LORA=120 ...) where transfers cost much.
+# Trainings take 4 + 4 + 3 minutes, the tries that predict their steps and the starts some 3 more. If a
+# command may take 10 minutes, run `speed lora`, `full` and `distil send` apart; if transfers count as well,
+# take less (LORA=150 FULL=150 DISTIL=120) or leave out `speed`.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -290,9 +291,9 @@ for name in ("lora", "full", "distil"):
     left = ["checkpoint-*", "merged", ".*", *(["model"] if name == "full" else [])]
     shutil.copytree(work / name, work / "back" / name, ignore=shutil.ignore_patterns(*left))
     stage = "distil" if name == "distil" else "sft"
-    state = max((work / name / stage).glob("checkpoint-*/trainer_state.json"))
-    log = json.loads(state.read_text())["log_history"]
-    losses = [(one["step"], one["eval_loss"]) for one in log if "eval_loss" in one]
+    states = (work / name / stage).glob("checkpoint-*/trainer_state.json")
+    log = [entry for state in states for entry in json.loads(state.read_text())["log_history"]]
+    losses = sorted({one["step"]: one["eval_loss"] for one in log if "eval_loss" in one}.items())
     manifest = json.loads((work / name / "manifest.json").read_text())
     baseline["runs"][name] = {**manifest[stage], "held_out_loss": losses}
 out.write_text(json.dumps(baseline, indent=1) + "\n")
