@@ -3,7 +3,7 @@
 python data_gen/preference.py recipe=tiny-dpo [dpo.pairs.samples=8 ...]
 
 Rejected answers are the model's own that the detector finds fault with, and gold tables with an
-injected error (docs/dpo-grpo.md). The same command continues after an interruption.
+injected error (docs/training.md). The same command continues after an interruption.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ python data_gen/tablehallu.py engine=llm generator=openai:MODEL@URL order=query-
 
 engine=program cuts them from tables, with ground truth by construction; with wording.model= a model
 rewords them (docs/data.md). engine=llm has a language model write them and another verify them, or
-with order=query-last word what the program has drawn (docs/llm-data.md).
+with order=query-last word what the program has drawn (docs/data.md).
 """
 
 from __future__ import annotations

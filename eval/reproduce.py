@@ -2,7 +2,7 @@
 
 python eval/reproduce.py paper=tablehallu table=4 recipe=tiny [--check]
 python eval/reproduce.py paper=faith recipe=faith-eval model.path=openai:MODEL@URL
-python eval/reproduce.py page=docs/reproduce.md
+python eval/reproduce.py page=results/reproduced.md
 
 Data, training, comparison and scoring are done where they are missing; --check prints the plan
 alone; the same command continues (docs/reproduce.md).

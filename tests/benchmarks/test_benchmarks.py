@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import gc
+import hashlib
 import json
+import os
 import re
 import shutil
+import subprocess
 import sys
 from collections import Counter
 from importlib import import_module
@@ -199,3 +202,35 @@ def test_report_page_times_a_page_in_the_browser(
     for name in names:
         found = re.search(rf"^{name}: (\d+) to (\d+)$", printed, re.MULTILINE)
         assert found is not None and 0 < int(found[1]) <= int(found[2])
+
+
+def test_gpu_minutes_names_missing_parts_and_packages(tmp_path: Path) -> None:
+    """Without the training, which REHEARSE=1 runs in minutes."""
+
+    def step(name: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            ["bash", "benchmarks/gpu_minutes.sh", name],
+            cwd=ROOT,
+            env=os.environ | {"WORK": str(tmp_path), "PYTHON": sys.executable, "REHEARSE": "1"},
+            capture_output=True,
+            text=True,
+        )
+
+    assert "no step packed" in step("packed").stderr
+    assert step("unpack").returncode == 2
+    parts = {name: tmp_path / "parts" / name for name in ("part-00", "part-01", "part-02")}
+    parts["part-00"].parent.mkdir()
+    sums = []
+    for name, path in parts.items():
+        path.write_text(name)
+        sums.append(f"{hashlib.sha256(name.encode()).hexdigest()}  parts/{name}\n")
+    (tmp_path / "SHA256SUMS").write_text("".join(sums))
+    assert "packed already: 3 parts" in step("pack").stdout
+    parts["part-01"].write_text("damaged")
+    parts["part-02"].unlink()
+    done = step("unpack")
+    missing = "missing or damaged: parts/part-01 parts/part-02 \n"
+    assert (done.returncode, done.stdout) == (3, missing)
+    (tmp_path / "needs.txt").write_text(f"torch=={torch.__version__}\nabsent-package==1.0\n")
+    done = step("check")
+    assert done.returncode == 1 and done.stdout.endswith("missing: absent-package==1.0\n")

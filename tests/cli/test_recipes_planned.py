@@ -47,7 +47,7 @@ def test_a_recipe_fits_the_hardware_that_its_header_names(
     lora = config.train.lora
     trains = f"{config.train.method} (r {lora.r})" if lora else config.train.method
     row = f"| `{name}` | {trains} | {said[1]} | {said[2]} of {card} GB |"
-    assert row in (ROOT / "docs" / "training.md").read_text().splitlines()
+    assert row in (ROOT / "results" / "gpu-training.md").read_text().splitlines()
     other = re.search(r"; on (one|two) of 80 GB (\d+) GiB(?: each)?\n# with (\S+)", head)
     assert card <= 80 or other is not None  # an answer for the card that most have
     if other is not None:

@@ -1,6 +1,6 @@
 """The eleven things that users of such code bases suffer from most: none of them happens here.
 
-One test a point, by its number; docs/training.md has them as a table. Each goes through the code
+One test a point, by its number; CONTRIBUTING.md has them as a table. Each goes through the code
 that a training or a comparison runs. What other tests do in full is named, not repeated.
 """
 
@@ -299,7 +299,7 @@ def test_11_failures_are_no_scores_keys_are_whole_and_nobody_times_out(
 
 
 def test_the_page_names_every_point_and_only_tests_that_are_there() -> None:
-    page = (ROOT / "docs" / "training.md").read_text("utf-8")
+    page = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
     _, _, section = page.partition("## What users suffer from, and where it is tested\n")
     rows = re.findall(r"^\| (\d+) \|.*$", section, re.MULTILINE)
     assert rows == [str(number) for number in range(1, 12)]

@@ -277,7 +277,7 @@ class Pairs(Section):
     (`openai:MODEL@URL` for a server of the same weights)."""
     scorer: Literal["detector", "repair"] = "detector"
     """What finds fault with answers: the task's scorer, or the rule repair, which reads query and
-    context and no gold (docs/dpo-grpo.md)."""
+    context and no gold (docs/training.md)."""
     chosen: Literal["gold", "best", "repair"] = "gold"
     """The chosen answer beside one of the model's own: gold; the first of its answers that is
     whole and without a finding (else gold, where the scorer reads it); or the rejected one as the
@@ -349,7 +349,7 @@ class RolloutConfig(Section):
     engine: Literal["transformers", "vllm-colocate", "vllm-server"] = "transformers"
     """What draws the answers."""
     server: str | None = None
-    """Base URL of a `vllm serve` that takes weights (docs/dpo-grpo.md), for engine: vllm-server."""
+    """Base URL of a `vllm serve` that takes weights (docs/training.md), for engine: vllm-server."""
 
     def conflicts(self) -> Iterator[tuple[str, str]]:
         """A server without its engine, the engine without a server, or no base URL."""
@@ -427,7 +427,7 @@ class Distil(RolloutConfig):
 
 
 class Reward(Section):
-    """Weights of the parts of the reward; each part is between 0 and 1 (docs/dpo-grpo.md)."""
+    """Weights of the parts of the reward; each part is between 0 and 1 (docs/training.md)."""
 
     format: float = Field(default=1.0, ge=0)
     """One table in the asked format and nothing else."""

@@ -17,7 +17,7 @@ USAGE = """{usage}  print the plan and stop
 python eval/reproduce.py paper=tablehallu table=4 recipe=tiny --check
 python eval/reproduce.py paper=tablehallu table=1 model.path=openai:MODEL@URL run=mine
 python eval/reproduce.py paper=torr {small}
-python eval/reproduce.py page=docs/reproduce.md
+python eval/reproduce.py page=results/reproduced.md
 
 papers, their tables and figures, and the smallest recipe:
 {papers}
@@ -42,7 +42,7 @@ class ReproduceCommand(Section):
     run: RunFolder | None = None
     """Run folder: a name below runs/, or a path where it contains a slash; null: the recipe's."""
     page: str | None = None
-    """In place of a paper: Markdown page that lists all tables, such as docs/reproduce.md."""
+    """In place of a paper: Markdown page that lists all tables, such as results/reproduced.md."""
 
     def conflicts(self) -> Iterator[tuple[str, str]]:
         """No such paper or table, or two at once."""

@@ -145,7 +145,7 @@ def markdown(made: ReproducedTable) -> str:
 
 
 def tables_of_page(measured: Mapping[str, Any]) -> dict[str, str]:
-    """For each paper what docs/reproduce.md says of its tables, from the data alone.
+    """For each paper what results/reproduced.md says of its tables, from the data alone.
 
     Args:
         measured: by paper and place, ``ours`` (what was found) and ``page`` (which says so).

@@ -411,7 +411,7 @@ class Trainer(TrainerMixin, RolloutMixin, GRPOTrainer):  # type: ignore[misc]
 class Watch(TrainerCallback):  # type: ignore[misc]
     """Warns once when too many groups teach nothing; stops where vLLM lacks the weights.
 
-    Measured (docs/dpo-grpo.md): between vLLM and the model that trains, rounding differs by 0.0006
+    Measured (docs/training.md): between vLLM and the model that trains, rounding differs by 0.0006
     to 0.0043 nats a token in bfloat16; a server that never gets the weights is off by 0.16 after
     two steps and by 0.48 after three.
 
@@ -463,7 +463,7 @@ class Watch(TrainerCallback):  # type: ignore[misc]
                 f"vLLM scores its answers by {difference:.3f} nats a token otherwise than the "
                 f"model that trains ({self.first:.4f} at first): it does not get the new weights, "
                 "and its answers are another model's. Set grpo.engine=transformers, or "
-                "start vLLM's server anew where there is one (docs/dpo-grpo.md)"
+                "start vLLM's server anew where there is one (docs/training.md)"
             )
         self.before = difference
 

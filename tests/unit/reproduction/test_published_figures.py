@@ -134,10 +134,10 @@ MEASURED = yaml.safe_load((ROOT / "results" / "reproduced.yaml").read_text(encod
 
 
 def test_the_page_is_what_the_data_make_of_it() -> None:
-    text = (ROOT / "docs" / "reproduce.md").read_text(encoding="utf-8")
+    text = (ROOT / "results" / "reproduced.md").read_text(encoding="utf-8")
     for paper, made in tables_of_page(MEASURED).items():
         assert f"<!-- figures: {paper} -->\n\n{made}\n\n<!-- end -->" in text, (
-            "write it again: python eval/reproduce.py page=docs/reproduce.md"
+            "write it again: python eval/reproduce.py page=results/reproduced.md"
         )
 
 

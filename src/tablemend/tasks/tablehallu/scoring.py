@@ -3,7 +3,7 @@
 The scorer is the detector, with the distractors that an answer took in. The reward has parts
 between 0 and 1, from the detector's matching, and is stricter, because a policy finds every
 leniency: a cell in other letters earns less than the gold cell, one that only inclusion or
-similarity accepts earns nothing, and text beside the table costs. See ``docs/dpo-grpo.md`` for the
+similarity accepts earns nothing, and text beside the table costs. See ``docs/training.md`` for the
 formula and its reasons.
 """
 
