@@ -218,7 +218,7 @@ def read_input(
 def read_documents(path: Path) -> list[Input | FailedDocument]:
     """The documents of a batch file for ``verify`` and ``mend``; see :func:`read_batch`."""
     found: list[Input | FailedDocument] = []
-    for number, own in read_batch(path, BatchLine):
+    for number, own in read_batch(path, Fields):
         name = f"{path}, line {number}"
         source = _join([own.source] if own.source else [], own.context or "", own.query)
         try:

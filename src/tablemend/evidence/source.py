@@ -11,8 +11,8 @@ from tablemend.evidence.grid import Grid
 from tablemend.records import Evidence
 from tablemend.tables.table import Table
 from tablemend.values.numbers import Number, plain_digits
-from tablemend.values.places import Places, singular
-from tablemend.values.text import Span, sentence_spans, tokens_of
+from tablemend.values.places import Places
+from tablemend.values.text import Span, sentence_spans, singular, tokens_of
 from tablemend.values.units import ONE, PLAIN, Unit
 
 TOP = 3

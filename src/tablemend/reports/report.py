@@ -265,17 +265,14 @@ def pack_examples(
             one and _answer(one, formats[system], gold) for system, one in answers.items()
         ]  # fmt: skip
         entries.append(json.dumps(view.to_json() | {"marks": _marks(view), "answers": packed}))
+        labels = {"domain": (view.domain,), **view.labels, "calculation": (view.calculation,)}
         rows.append(
             {
                 "id": view.id,
                 "context": view.view,
                 "title": view.title,
                 "query": view.query[:160],
-                "labels": {
-                    "domain": [view.domain],
-                    **view.labels,
-                    "calculation": [view.calculation],
-                },
+                "labels": labels,
                 "outcomes": [one and _outcomes(one.judgement, errors) for one in answers.values()],
             }
         )

@@ -26,7 +26,7 @@ from tablemend.prompting.replies import Problem
 from tablemend.records import Mention, SortOrder
 from tablemend.tables.table import Cell, Table
 from tablemend.values.cells import read_value
-from tablemend.values.places import Places, singular
+from tablemend.values.places import Places
 from tablemend.values.text import (
     FUNCTION_WORDS,
     Span,
@@ -35,6 +35,7 @@ from tablemend.values.text import (
     fold,
     paragraph_spans,
     sentence_spans,
+    singular,
     tokens_of,
 )
 from tablemend.values.units import header_unit

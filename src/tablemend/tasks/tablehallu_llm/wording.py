@@ -55,8 +55,16 @@ from tablemend.tasks.tablehallu_llm.stages import (
     render,
 )
 from tablemend.tasks.tablehallu_llm.statements import Statements, overlap, whole
-from tablemend.values.places import Places, singular
-from tablemend.values.text import Span, akin, content_words, count_tokens, sentence_spans, tokens_of
+from tablemend.values.places import Places
+from tablemend.values.text import (
+    Span,
+    akin,
+    content_words,
+    count_tokens,
+    sentence_spans,
+    singular,
+    tokens_of,
+)
 
 ENGINE = f"llm-query-last/1+{program_engine.ENGINE}"
 NUMBER = "another number of passages"
