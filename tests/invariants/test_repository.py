@@ -215,7 +215,7 @@ PACKAGES = (
     "records config runs renderer exact_match detector evidence programs datasets "
     "datasets.card datasets.source_tables "
     "generations backends reports results prompting verifier "
-    "tasks tasks.tablehallu mitigations recipe evaluation training pretrained "
+    "tasks mitigations recipe evaluation training pretrained "
     "tasks.tablehallu_llm meta_evaluation "
     "annotation publishing reproduction harnesses script api cli __main__"
 ).split()
