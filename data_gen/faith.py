@@ -5,7 +5,8 @@ python data_gen/faith.py reports=[FOLDER_OF_10K_FILINGS] out=data/faith-filings
 python data_gen/faith.py reports=[FOLDER] annotators=[openai:A@URL,openai:B@URL,openai:C@URL]
 
 Filings are HTML, inline XBRL or text; without reports= they are invented. The program keeps numbers
-that it can derive from the tables; models vote instead where annotators= names them (docs/data.md).
+that it can derive from the tables; models vote instead where annotators= names them
+(docs/faith.md).
 """
 
 from __future__ import annotations

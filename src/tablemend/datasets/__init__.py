@@ -1,1 +1,1 @@
-"""The data sets that we make: one folder each."""
+"""What data sets share: source tables, splits, cards, labelled texts, the shortcut probe."""

@@ -1,1 +1,1 @@
-"""One class a benchmark: what is asked, taught, scored and paid."""
+"""The benchmarks, one folder each: data, prompts, targets, scores and rewards."""
