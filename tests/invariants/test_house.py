@@ -113,15 +113,15 @@ def kilobytes_of_the_log() -> int:
 
 
 LIMITS = {  # of today, and what issue "One of each" wants
-    lines_of_source: (80_900, 55_000),
-    files_of_source: (443, 230),
+    lines_of_source: (75_700, 55_000),
+    files_of_source: (230, 230),
     lines_of_rules: (7_350, 7_350),
-    lines_of_tests: (42_900, 28_000),
-    short_helpers_used_once: (8.5, 3),
-    classes_named_by_a_participle: (48, 10),
-    folders_in_a_circle: (2, 0),
-    words_of_docs: (26_500, 15_000),
-    pages_of_docs: (19, 15),
+    lines_of_tests: (42_100, 28_000),
+    short_helpers_used_once: (5.2, 3),
+    classes_named_by_a_participle: (10, 10),
+    folders_in_a_circle: (0, 0),
+    words_of_docs: (15_000, 15_000),
+    pages_of_docs: (15, 15),
     kilobytes_of_the_log: (20, 20),
 }
 
