@@ -302,7 +302,7 @@ class _RecordMaker:
         dropped = f"{planned.domain}: no table tried has room for it"
         return {"number": number, "dropped": dropped, "notes": notes}
 
-    def _record(self, domain: Domain, found: Found, made: Summary) -> Record:
+    def _record(self, domain: Domain, found: PlacedTable, made: Summary) -> Record:
         """The line of an example, its split, and the counts of what it holds."""
         table = found.table
         example = TabFaithExample(
@@ -332,7 +332,7 @@ class _RecordMaker:
 
     def _summaries(
         self, planned: ExamplePlan, errors: int, rng: Random, notes: Counter[str]
-    ) -> Iterator[tuple[Found, Verbaliser, Summary]]:
+    ) -> Iterator[tuple[PlacedTable, Verbaliser, Summary]]:
         """Faithful summaries of several tables; no other example of a generator begins with these.
 
         They have a sentence for each error, and are as long where none is injected. What does not
@@ -361,8 +361,8 @@ POOL_ROWS = (6, 30)
 FILINGS = (".html", ".htm", ".txt")
 
 
-class Found(NamedTuple):
-    """A table and where it stands."""
+class PlacedTable(NamedTuple):
+    """A table and its place in a source."""
 
     table: Table
     where: str
@@ -379,7 +379,7 @@ class Tables:
         seed: of the generator.
     """
 
-    found: tuple[Found, ...]
+    found: tuple[PlacedTable, ...]
     domain: Domain
     name: str
     seed: int
@@ -389,16 +389,16 @@ class Tables:
         """How many there are; ``None`` for a generator."""
         return len(self.found) or None
 
-    def __getitem__(self, number: int) -> Found:
+    def __getitem__(self, number: int) -> PlacedTable:
         """A table; those of a user begin anew at the end."""
         if self.found:
             return self.found[number % len(self.found)]
         if self.name == POOL:
             table = make_table(self.seed, number).table
             rows = Random(f"{POOL}:{self.seed}:{number}").randint(*POOL_ROWS)
-            return Found(replace(table, rows=table.rows[:rows]), f"{POOL}:{number}")
+            return PlacedTable(replace(table, rows=table.rows[:rows]), f"{POOL}:{number}")
         table = GENERATORS[self.domain](self.seed, number)
-        return Found(table, f"{SYNTHETIC}-{self.domain}:{number}")
+        return PlacedTable(table, f"{SYNTHETIC}-{self.domain}:{number}")
 
 
 Opened = dict[Domain, Tables]
@@ -415,7 +415,7 @@ def open_tables(settings: TabFaith, domain: Domain) -> tuple[Tables, list[Skippe
     """
     name, wanted = settings.sources.of(domain), settings.sizes.of(domain)
     skipped: list[SkippedTable] = []
-    found: dict[str, Found] = {}
+    found: dict[str, PlacedTable] = {}
     if name in (POOL, SYNTHETIC) or not wanted:
         return Tables((), domain, name, settings.seed), skipped
     for where, read in _places(settings, domain, name):
@@ -424,7 +424,7 @@ def open_tables(settings: TabFaith, domain: Domain) -> tuple[Tables, list[Skippe
             speakers(TypedTable.of(table))
             if (content := table.content_hash()) in found:
                 raise TableError("the same table again")
-            found[content] = Found(table, where)
+            found[content] = PlacedTable(table, where)
         except TablemendError as error:
             skipped.append(SkippedTable(f"{domain}: {where}", str(error)))
         if len(found) == wanted:
