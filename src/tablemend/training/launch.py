@@ -97,7 +97,7 @@ def init_distributed() -> None:
 
 
 def reuses_state() -> bool:
-    """Whether TrainingArguments must take the state that :func:`join` left, not make its own."""
+    """Whether TrainingArguments must take the state of :func:`init_distributed`."""
     return from_environment(os.environ).strategy == "fsdp2"
 
 
@@ -311,7 +311,7 @@ def speed_up_cpu(model: PreTrainedModel, precision: str) -> None:
     glibc keeps what is freed, unless the user has set ``MALLOC_...``: given back, each large tensor
     costs page faults anew. A model that attends by ``sdpa`` does so by :func:`attend` in bfloat16:
     torch 2.13's fused attention for CPUs computes it at the speed of float32. Either can go when
-    benchmarks/sft_throughput.py is as fast without it. New tokens: :mod:`.decoding`.
+    benchmarks/sft_throughput.py is as fast without it. New tokens: ``backends/decoding.py``.
     """
     if libc := _glibc():
         libc.mallopt(_MMAP_MAX, 0)
@@ -359,7 +359,7 @@ def attend(
     attention_mask: Tensor | None,
     **options: Any,
 ) -> tuple[Tensor, None]:
-    """As :func:`.decoding.attend`; all of a row without a mask by :func:`products`.
+    """As :func:`~tablemend.backends.decoding.attend`; a row without a mask by :func:`products`.
 
     Args:
         module: the attention layer.

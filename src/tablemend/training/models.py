@@ -361,7 +361,7 @@ def refuse_recipe(config: TrainingRecipe, architecture: PretrainedConfig) -> Non
     """Refuse adapters and packing that an architecture does not take; reads no weights.
 
     Raises:
-        TablemendError: see :func:`.refuse_packing` and :func:`.check_targets`.
+        TablemendError: see :func:`refuse_packing` and :func:`check_targets`.
     """
     if config.train.packing:
         refuse_packing(architecture)

@@ -217,7 +217,7 @@ class LLMVerifier(_Asker):
     def verify(
         self, items: Sequence[tuple[Document, Source]]
     ) -> list[tuple[tuple[Verdict, ...], Usage]]:
-        """See :class:`Verifier`.
+        """See :class:`.verifiers.Verifier`.
 
         Raises:
             Stopped: the server is gone.
@@ -295,7 +295,7 @@ class ModelExtractor(_Asker):
     longest = 2048
 
     def extract(self, texts: Sequence[str]) -> list[Extraction]:
-        """See :class:`Extractor`. A text whose answer cannot be read has no claims, and says so.
+        """See :class:`.verifiers.Extractor`. A text with an unreadable answer has no claims.
 
         Raises:
             Stopped: the server is gone.

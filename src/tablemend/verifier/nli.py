@@ -88,7 +88,7 @@ class NLIVerifier:
     def verify(
         self, items: Sequence[tuple[Document, Source]]
     ) -> list[tuple[tuple[Verdict, ...], Usage]]:
-        """See :class:`Verifier`; a call is one claim through the model."""
+        """See :class:`.verifiers.Verifier`; a call is one claim through the model."""
         verdicts: list[dict[int, Verdict]] = [{} for _ in items]
         tokens: list[list[int]] = [[] for _ in items]
         asked = []
