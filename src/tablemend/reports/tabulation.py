@@ -385,8 +385,11 @@ def compare_scorers(
     for example_id, other in second.items():
         one = first[example_id]
         if not one.unscored and not other.unscored:
-            place = 2 * (not one.hallucinated) + (not other.hallucinated)
-            list(ids.values())[place].append(example_id)
+            if one.hallucinated:
+                name = "both" if other.hallucinated else "detector_only"
+            else:
+                name = "second_only" if other.hallucinated else "neither"
+            ids[name].append(example_id)
     counts = {name: len(own) for name, own in ids.items()}
     differing = ("detector_only", "second_only")
     return {

@@ -315,11 +315,17 @@ def make_data(script: str, settings: Sequence[str]) -> None:
         TablemendError: what it says where it refuses.
     """
     command = [sys.executable, str(shipped(f"data_gen/{script}.py")), *settings]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        _, refused, said = done.stderr.strip().rpartition("error: ")
-        lines = said.splitlines() or [f"data_gen/{script}.py failed"]
-        raise TablemendError(said if refused else lines[-1])
+    said = ""
+    with subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    ) as running:
+        for line in running.stderr or ():
+            if said or line.startswith("error: "):
+                said += line  # this command says it itself
+            else:
+                print(line, end="", file=sys.stderr, flush=True)
+    if running.returncode:
+        raise TablemendError(said.strip().removeprefix("error: ") or f"{command[1]} failed")
 
 
 def train(config: TrainingRecipe) -> None:

@@ -269,6 +269,7 @@ def _cleaned(table: Table) -> tuple[list[str], list[tuple[Cell, ...]]]:
         for codes in _CODES:  # clear ones are written out: home and away, win, loss and draw
             if len(used) > 1 and used <= codes.keys():
                 columns[place] = [cell and codes[cell.casefold()] for cell in cells]
+                break
     return headers, list(zip(*columns, strict=True))
 
 
