@@ -23,6 +23,7 @@ from tablemend.recipe.training import Distil
 from tablemend.renderer import prompt_ids
 from tablemend.runs import write_jsonl
 from tablemend.tasks.tablehallu import small_world
+from tablemend.tasks.tablehallu.prompts import messages
 from tablemend.training import distil
 from tests.support.scripts import run_script
 from tests.support.short_trainings import ROOT, logged, same_weights, short, small_data
@@ -124,7 +125,7 @@ def test_the_prompts_of_both_views_are_those_of_the_evaluation(command: Make) ->
             names = [row["prompt"]], [row["privileged_context"]]
             read = builder.select_generation_prompts(*names)
             for view, prompts in ((one.view, names[0]), ("clean", read)):
-                chat = prompts.messages(one.sample, view, "base", "markdown")
+                chat = messages(one.sample, view, "base", "markdown")
                 (found,) = trainer._tokenize_prompts(prompts)
                 assert found == prompt_ids(tokenizer, chat, thinking != "off")
 
