@@ -394,8 +394,9 @@ def _signed(frame: SentenceLinks) -> Iterator[RowFilter]:
         before = heading.first - 1, heading.first - 1, heading.last, heading.last
         for word, start, end, last in (before, (place, heading.first, place + 1, place + 1)):
             inside = 0 <= word < len(frame.words) and word != heading.last
-            low, high = _SIGNED.get(frame.words[word] if inside else "", (0.0, 0.0))
-            if low < high and column.adds_up and heading.share > 0.5:
+            sign = frame.words[word] if inside else ""
+            if sign in _SIGNED and column.adds_up and heading.share > 0.5:
+                low, high = _SIGNED[sign]
                 rows = frozenset(r for r in frame.rows if r in of and low <= of[r] <= high)
                 first = start if word < heading.first else word
                 used = range_set(start, end)
