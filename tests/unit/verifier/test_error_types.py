@@ -25,7 +25,7 @@ TABLE = Table.of(
     [
         ("The revenue of Acme was 598.", "NUM"),
         ("The revenue of Acme was 734.", "REL"),
-        ("The revenue of Acme was 40.", "REL"),
+        ("The revenue of Acme was 40.", "NUM"),
         ("Cora had the highest revenue.", "CMP"),
         ("Acme had a higher revenue than Bolt.", "CMP"),
         ("Acme was founded in 1987.", "TMP"),
