@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import operator
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any, NamedTuple, cast
+from statistics import median
+from typing import Any, NamedTuple, TypeVar, cast
 
 from tablemend.programs.program import (
     Aggregate,
@@ -24,8 +25,10 @@ from tablemend.programs.program import (
     Difference,
     Expression,
     GroupBy,
+    Order,
     Program,
     Quantifier,
+    QuantifierName,
     Rank,
     Ratio,
     Rows,
@@ -37,6 +40,7 @@ from tablemend.programs.table import Cell, TypedTable, key_of
 from tablemend.values.numbers import Number, find_quantities, in_one_unit
 from tablemend.values.units import ONE, PLAIN, Unit, same_currency
 
+T = TypeVar("T")
 Place = tuple[int, int]
 _ABOUT = 0.03
 _NEAR = 0.1
@@ -47,9 +51,10 @@ _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
     ">": operator.gt,
     ">=": operator.ge,
 }
-_AGGREGATES: dict[AggregateOp, Callable[[Sequence[float]], float]] = {
+AGGREGATES: dict[AggregateOp, Callable[[Sequence[float]], float]] = {
     "sum": math.fsum,
     "mean": lambda values: math.fsum(values) / len(values),
+    "median": median,
     "max": max,
     "min": min,
     "product": math.prod,  # of numbers without a unit: none is squared
@@ -131,21 +136,25 @@ def _meets(condition: Condition, row: int, table: TypedTable) -> bool:
     cell, relation, value = table.cells[row][condition.column], condition.relation, condition.value
     if relation == "=":
         return cell.key == value
-    if isinstance(value, str):
-        return cell.kind == "date" and _COMPARE[relation](cell.key, value)
-    return cell.kind == "number" and _COMPARE[relation](cell.value, value)
+    kind, own = ("date", cell.key) if isinstance(value, str) else ("number", cell.value)
+    return cell.kind == kind and _COMPARE[relation](own, value)
 
 
 def _ranked(rank: Rank, table: TypedTable) -> int:
     found = _numbers(rank.rows, rank.column, table)
-    order = sorted(found, key=lambda item: item[1].value, reverse=rank.order == "max")
-    place = rank.n - 1
-    if not 0 <= place < len(order):
-        raise _Undefined(f"there are only {len(order)} rows to rank")
-    value = order[place][1].value
-    if sum(cell.value == value for _, cell in order) > 1:
+    top = find_nth([(cell.value, row) for row, cell in found], rank.order, rank.n)
+    if not top:
+        raise _Undefined(f"there are only {len(found)} rows to rank")
+    if len(top) > 1:
         raise _Undefined("a tie")
-    return order[place][0]
+    return top[0]
+
+
+def find_nth(values: Iterable[tuple[float, T]], order: Order, n: int) -> list[T]:
+    """What has the n-th value in an order; those with the same value share a place."""
+    ordered = sorted(values, key=lambda item: item[0], reverse=order == "max")
+    wanted = [value for value, _ in ordered[n - 1 : n]] if n > 0 else []
+    return [item for value, item in ordered if value in wanted]
 
 
 def _numbers(rows: Rows, column: int, table: TypedTable) -> list[tuple[int, Cell]]:
@@ -200,15 +209,19 @@ def _run(program: Program, table: TypedTable) -> Result:
             low, high = read_range(stated.text)
             if low is None and high is None:
                 raise _Undefined("no limits")
-            where = "below" if low is not None and value < low else "within"
-            where = "above" if high is not None and value > high else where
-            return Result(where, cells=(*left.cells, *stated.cells))
+            return Result(locate(value, low, high), cells=(*left.cells, *stated.cells))
         case GroupBy():
             return _group_by(program, table)
         case Quantifier():
             return _quantifier(program, table)
         case Trend():
             return _trend(program, table)
+
+
+def locate(value: float, low: float | None, high: float | None) -> str:
+    """Where a number lies: ``within``, ``above`` or ``below`` limits that belong to it."""
+    where = "below" if low is not None and value < low else "within"
+    return "above" if high is not None and value > high else where
 
 
 def _value(program: Value, table: TypedTable) -> Result:
@@ -236,7 +249,7 @@ def _aggregate(program: Aggregate, table: TypedTable) -> Result:
     cells = [cell for _, cell in _numbers(program.rows, program.column, table)]
     if cells[0].kind == "date" and program.op not in ("max", "min"):
         raise _Undefined("dates do not add up")
-    value = _AGGREGATES[program.op]([cell.value for cell in cells])
+    value = AGGREGATES[program.op]([cell.value for cell in cells])
     places = tuple(cell.place for cell in cells)
     key = text = ""
     if program.op in ("max", "min"):
@@ -283,20 +296,20 @@ def _group_by(program: GroupBy, table: TypedTable) -> Result:
         cell = table.cells[place][program.by]
         if cell.kind != "blank":
             groups.setdefault(cell.key, (cell, []))[1].append(place)
-    found: list[tuple[float, Cell, tuple[Place, ...]]] = []
+    found: list[tuple[float, tuple[Cell, tuple[Place, ...]]]] = []
     for key, (cell, places) in groups.items():
         own = Rows((*program.rows.conditions, Condition(program.by, "=", key)))
         if program.op == "count":
-            found.append((float(len(places)), cell, (cell.place,)))
+            found.append((float(len(places)), (cell, (cell.place,))))
             continue
         result = _aggregate(Aggregate(program.op, own, program.column), table)
-        found.append((cast(float, result.value), cell, result.cells))
-    found.sort(key=lambda item: item[0], reverse=program.order == "max")
-    if len(found) < 2 or not 0 < program.n <= len(found):
+        found.append((cast(float, result.value), (cell, result.cells)))
+    top = find_nth(found, program.order, program.n)
+    if len(found) < 2 or not top:
         raise _Undefined(f"there are only {len(found)} groups")
-    value, cell, cells = found[program.n - 1]
-    if sum(other == value for other, _, _ in found) > 1:
+    if len(top) > 1:
         raise _Undefined("a tie")
+    cell, cells = top[0]
     return Result(None, cell.key, cell.text, cells=cells)
 
 
@@ -309,14 +322,17 @@ def _quantifier(program: Quantifier, table: TypedTable) -> Result:
     met = [place for place in filled if _meets(condition, place, table)]
     if not filled:
         raise _Undefined("the cells are empty")
-    decided = {
-        "all": len(met) == len(filled),
-        "none": not met,
-        "only": set(met) == set(rows),
-        "most": 2 * len(met) > len(filled),
-        "few": 2 * len(met) < len(filled),
-    }[program.quantifier]
+    if program.quantifier == "only":
+        decided = set(met) == set(rows)
+    else:
+        decided = quantify(program.quantifier, len(met), len(filled))
     return Result(decided, cells=tuple(table.cells[row][column].place for row in filled))
+
+
+def quantify(quantifier: QuantifierName, met: int, size: int) -> bool:
+    """Whether so many of some rows are all, none, most, few or half of them."""
+    decided = {"all": met == size, "none": not met, "half": 2 * met == size}
+    return (decided | {"most": 2 * met > size, "few": 2 * met < size})[quantifier]
 
 
 def _trend(program: Trend, table: TypedTable) -> Result:

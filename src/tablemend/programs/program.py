@@ -16,9 +16,9 @@ from tablemend.values.units import PLAIN, Unit
 Relation = Literal["<", "<=", ">", ">="]
 Order = Literal["max", "min"]
 """Which end counts first; of dates ``max`` is the latest."""
-AggregateOp = Literal["sum", "mean", "max", "min", "product"]
+AggregateOp = Literal["sum", "mean", "median", "max", "min", "product"]
 GroupOp = Literal["sum", "mean", "max", "min", "count"]
-QuantifierName = Literal["all", "none", "only", "most", "few"]
+QuantifierName = Literal["all", "none", "only", "most", "few", "half"]
 Hedge = Literal["", "about", "over", "under"]
 
 Role = Literal[
@@ -163,7 +163,8 @@ class Between:
 class Quantifier:
     """Whether so many of the rows meet a condition.
 
-    ``most`` are more than half, ``few`` less than half, ``only``: these rows do and no others.
+    ``most`` are more than half, ``few`` less than half, ``half`` just so many; ``only``: these
+    rows do and no others.
     """
 
     quantifier: QuantifierName

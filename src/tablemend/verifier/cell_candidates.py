@@ -136,7 +136,12 @@ class Lookups:
                 for h in self.frame.headings
             )
             if stated.amount.role != "year" and not in_header and isfinite(stated.value):
-                yield from _nearest_row_first(list(self.of_number(stated)))
+                found = list(self.of_number(stated))
+                # no other rows deny a number where the row right behind it has it: "14% in Q4"
+                given = any(one.truth and one.features.keys() >= _RIGHT_BEHIND for one in found)
+                yield from (
+                    one for one in found if not (given and "of another row" in one.features)
+                )
         for link in self.frame.links.moments:
             yield from self.of_period(link)
         for phrase in self.frame.phrases:
@@ -456,13 +461,8 @@ class Lookups:
         amount = stated.amount
         number = amount.number
         digits = len(str(abs(number.value)).replace(".", "").strip("0"))
-        unit = (
-            "%"
-            if number.percent
-            else "money"
-            if number.unit.currency
-            else ("unit" if number.unit.symbol else "bare")
-        )
+        unit = "unit" if number.unit.symbol else "bare"
+        unit = "%" if number.percent else "money" if number.unit.currency else unit
         found = ["number", f"digits {min(digits, 4)}", f"counts {unit}", f"role {amount.role}"]
         if amount.hedge:
             found.append("hedged" if amount.hedge == "about" else "bounded")
@@ -478,12 +478,11 @@ class Lookups:
 
     def _beside(self, place: tuple[int, int]) -> list[str]:
         """The small words before and behind something stated."""
-        words, found = self.frame.words, []
+        words = self.frame.words
         before = words[place[0] - 1] if place[0] else "start"
-        found.append(f"before {before}" if before in _SMALL else "before else")
         behind = words[place[1]] if place[1] < len(words) else "end"
-        found.append(f"behind {behind}" if behind in _SMALL else "behind else")
-        return found
+        beside = (("before", before), ("behind", behind))
+        return [f"{side} {word if word in _SMALL else 'else'}" for side, word in beside]
 
     def _cues_near(self, place: int) -> list[str]:
         """The operations that the clause of a token announces."""
@@ -501,15 +500,12 @@ class Lookups:
 
     @cached_property
     def _cue_places(self) -> list[tuple[int, str]]:
-        found = []
-        for cue in self.frame.cues:
-            if cue.kind in _CUES:
-                at = self.frame.token_range(cue.start, cue.end)[0]
-                is_change = cue.kind == "change"
-                found.append(
-                    (at, cue.sense if is_change and cue.sense == "difference" else cue.kind)
-                )
-        return found
+        return [
+            (self.frame.token_range(cue.start, cue.end)[0], "difference" if apart else cue.kind)
+            for cue in self.frame.cues
+            if cue.kind in _CUES
+            for apart in [(cue.kind, cue.sense) == ("change", "difference")]
+        ]
 
     def _other_noun(self, stated: StatedNumber) -> bool:
         """Whether a plural that no header has stands right behind the number."""
@@ -578,7 +574,12 @@ class Lookups:
             return
         own = ["period", f"period {moment.kind}", *self._cues_near(first)]
         own += self._beside((first, last))
-        known = bool(link.places or link.columns) or self._known_elsewhere(link)
+        dates, headed = self.frame.linking.index.dates, self.frame.linking.index.header_dates
+        known = bool(link.places or link.columns)
+        if moment.kind == "weekday":  # by the dates of any table that fall on it
+            known = known or any(_weekday(day) == moment.readings[0] for day in dates)
+        else:
+            known = known or any(r in dates or r in headed for r in moment.readings)
         own.append("period known" if known else "period unknown")
 
         def candidate(
@@ -638,16 +639,6 @@ class Lookups:
         if not own:
             return None
         return same_date(own, readings) or covers_date(own, readings) or covers_date(readings, own)
-
-    def _known_elsewhere(self, link: MomentLink) -> bool:
-        """Whether any table states the period; a weekday by the dates that fall on it."""
-        linking = self.frame.linking
-        if link.moment.kind == "weekday":
-            return any(_weekday(day) == link.moment.readings[0] for day in linking.index.dates)
-        return any(
-            reading in linking.index.dates or reading in linking.index.header_dates
-            for reading in link.moment.readings
-        )
 
     # ---- names
 
@@ -751,18 +742,10 @@ class Lookups:
             single = len(self._value_columns) == 1 and not self.grid.key_value
             general = single and _GENERAL.issuperset(self.view.columns[column].terms)
             return ["col general" if general else "col unnamed"]
-        span = heading.span
-        found = [
-            "col whole"
-            if heading.share > 0.99
-            else "col half"
-            if heading.share >= 0.5
-            else "col part"
-        ]
-        found += self._relation("col", span, place)
-        if any(
-            a.first != place[0] and 0 <= heading.first - a.last <= 0 for a in self.frame.amounts
-        ):
+        share = "half" if heading.share >= 0.5 else "part"
+        found = ["col whole" if heading.share > 0.99 else f"col {share}"]
+        found += self._relation("col", heading.span, place)
+        if any(a.first != place[0] and heading.first == a.last for a in self.frame.amounts):
             found.append("col of another number")
         return found
 
@@ -1055,12 +1038,6 @@ def _weekdays(frame: SentenceLinks) -> Iterator[RowFilter]:
             if rows and first < last:
                 yield RowFilter(first, last, rows, range_set(first, last), 1.0, column.index)
                 break
-
-
-def _nearest_row_first(found: Sequence[Candidate]) -> Iterator[Candidate]:
-    """Without other rows that deny a number where the row right behind it has it: "14% in Q4"."""
-    given = any(one.truth and one.features.keys() >= _RIGHT_BEHIND for one in found)
-    return (one for one in found if not (given and "of another row" in one.features))
 
 
 def _grade(features: Sequence[str], name: str) -> str:

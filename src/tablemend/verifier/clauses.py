@@ -152,13 +152,8 @@ def _joins(tokens: list[Token], place: int) -> bool:
     mark, before = tokens[place], tokens[place - 1]
     if mark.word == ".":
         return before.end - before.start <= 2 and before.capital
-    if mark.word not in _INSIDE:
-        return False
-    return (
-        before.end == mark.start
-        and place + 1 < len(tokens)
-        and (tokens[place + 1].start == mark.end)
-    )
+    follows = place + 1 < len(tokens) and tokens[place + 1].start == mark.end
+    return mark.word in _INSIDE and before.end == mark.start and follows
 
 
 # ---- verbs
@@ -300,11 +295,8 @@ class Clauses:
 
     def _divide(self, sentence: Span) -> list[Part]:
         tokens = tokens_of_sentence(self.text, sentence.start, sentence.end)
-        drafts = [
-            draft
-            for draft in self._drafts(tokens)
-            if any(character.isalnum() for token in draft.tokens for character in token.word)
-        ]
+        found = self._drafts(tokens)
+        drafts = [d for d in found if any(c.isalnum() for t in d.tokens for c in t.word)]
         built: list[Part] = []
         subject, main = "", ""
         for draft in drafts:
@@ -363,8 +355,8 @@ class Clauses:
             return "participle", 1
         joined = following in _CONJUNCTIONS
         if following == "and" and not comma:
-            near = [token.word for token in tokens[max(0, place - _LOOK_AHEAD) : place]]
-            if "between" in near and "and" not in near[near.index("between") :]:
+            before = [token.word for token in tokens[max(0, place - _LOOK_AHEAD) : place]]
+            if "between" in before and "and" not in before[before.index("between") :]:
                 return "", 0  # it closes the "between"
         if (
             following in _SUBORDINATE
@@ -372,9 +364,8 @@ class Clauses:
             and self._clause(tokens, ahead + 1, apposition=following in ("while", "whereas"))
         ):
             return "clause", 1 + comma
-        if following == "while" and any(
-            is_participle(t.word) for t in tokens[ahead + 1 : ahead + 3]
-        ):
+        near = tokens[ahead + 1 : ahead + 3]
+        if following == "while" and any(is_participle(token.word) for token in near):
             return "participle", 1 + comma
         if not (comma or joined):
             return "", 0
@@ -464,8 +455,9 @@ class Clauses:
             statement = whole
         if first:
             lead = whole.rstrip()
-            self._heading = lead if lead.endswith(":") and len(lead) < 120 else self._heading
-            if verb is not None and not lead.endswith(":"):
+            if lead.endswith(":"):
+                self._heading = lead if len(lead) < 120 else self._heading
+            elif verb is not None:
                 self._heading = ""
         place = None if verb is None else tokens[verb].start
         return Part(start, end, statement, sentence, own, place, tokens), subject, main
@@ -520,13 +512,10 @@ class Clauses:
             if len(capitals) == len([t for t in subject if t.word != "."]) <= 4:
                 self._person = said
             return
-        led = [
-            name
-            for name in name_spans(tokens)
-            if self.text[max(0, name.start - 3) : name.start].casefold() == "by "
-        ]
+        names = name_spans(tokens)
+        led = [n for n in names if self.text[max(0, n.start - 3) : n.start].casefold() == "by "]
         if len(led) == 1:
-            self._person = self.text[led[0].start : led[0].end]
+            self._person = self.text[slice(*led[0])]
 
 
 def _subject_start(tokens: list[Token], verb: int | None) -> int:

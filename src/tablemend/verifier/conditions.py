@@ -172,17 +172,12 @@ def _negate(frame: SentenceLinks, condition: RowFilter, rows: frozenset[int]) ->
 def _results(frame: SentenceLinks) -> Iterator[RowFilter]:
     """As in "won", "lost" and "drew" where the table says who won."""
     columns = [column for column in frame.view.columns if column.has_results]
+    named = {p for phrase in frame.phrases if phrase.share == 1 for p in phrase.tokens}
     for place, word in enumerate(frame.words if columns else ()):
-        result = RESULTS.get(word)
-        if result is None or any(p.share == 1 and p.first <= place < p.last for p in frame.phrases):
-            continue
-        for column in columns[:1]:
-            rows = frozenset(
-                row
-                for row, measure in column.measures.items()
-                if measure.result == result and row in frame.rows
-            )
-            yield RowFilter(place, place + 1, rows, frozenset({place}), 0.8, column.index)
+        if (result := RESULTS.get(word)) is not None and place not in named:
+            results = columns[0].measures
+            rows = frozenset(r for r in frame.rows if r in results and results[r].result == result)
+            yield RowFilter(place, place + 1, rows, frozenset({place}), 0.8, columns[0].index)
 
 
 def _named_flags(frame: SentenceLinks) -> Iterator[RowFilter]:
@@ -194,8 +189,7 @@ def _named_flags(frame: SentenceLinks) -> Iterator[RowFilter]:
             first -= 1
         word = frame.words[first - 1] if first else ""
         if flags and heading.share >= 0.5 and word in _LACKING | _HAVING:
-            wanted = word not in _LACKING
-            rows = frozenset(r for r in frame.rows if flags.get(r) is wanted)
+            rows = frozenset(r for r in frame.rows if flags.get(r) is (word not in _LACKING))
             used = range_set(first - 1, heading.last)
             yield RowFilter(first - 1, heading.last, rows, used, 0.9, heading.column, True)
 
@@ -206,13 +200,8 @@ def _origins(frame: SentenceLinks, taken: frozenset[int]) -> Iterator[RowFilter]
         for column in frame.view.columns if place not in taken else ():
             if column.kind != "text":
                 continue
-            rows = frozenset(
-                row
-                for name, group in column.groups.items()
-                if comes_from(word, name)
-                for row in group
-            )
-            if rows:
+            groups = (rows for name, rows in column.groups.items() if comes_from(word, name))
+            if rows := frozenset(row for group in groups for row in group):
                 yield RowFilter(place, place + 1, rows, frozenset({place}), 0.8, column.index)
                 break
 
@@ -290,9 +279,7 @@ def days(frame: SentenceLinks) -> Iterator[RowFilter]:
         else:
             continue
         yearless = stated.readings[0].startswith("--")
-        for column in frame.view.columns:
-            if column.kind != "date":
-                continue
+        for column in (c for c in frame.view.columns if c.kind == "date"):
             rows = frozenset(
                 row
                 for row in frame.rows
@@ -314,13 +301,11 @@ def months(frame: SentenceLinks) -> Iterator[RowFilter]:
         if dated or first == last or not parse_date(f"{frame.words[first]} 1"):
             continue
         month = parse_date(f"{frame.words[first]} 1")[0][1:4]
-        for column in frame.view.columns:
-            if column.kind != "date":
-                continue
+        for column in (c for c in frame.view.columns if c.kind == "date"):
             rows = frozenset(
                 row
                 for row, dates in column.dates.items()
-                if any(reading[4:7] == month or reading[1:4] == month for reading in dates)
+                if any(month in (reading[4:7], reading[1:4]) for reading in dates)
             )
             if rows:
                 yield RowFilter(first, last, rows, range_set(first, last), 0.9, column.index)
@@ -346,11 +331,9 @@ def years_of(column: ColumnIndex, row: int) -> tuple[float, float] | None:
     if measure.kind == "span":
         return measure.value, measure.second if measure.second is not None else measure.value
     if measure.kind == "date":
-        dates = column.dates.get(row)
-        if not dates or dates[0].startswith("--"):
-            return None
-        year = float(dates[0][:4])
-        return year, float(dates[0][5:9]) if "/" in dates[0] else year
+        reading = column.dates.get(row, ("--",))[0]
+        last = reading[5:9] if "/" in reading else reading[:4]
+        return None if reading.startswith("--") else (float(reading[:4]), float(last))
     return (measure.value, measure.value) if column.years else None
 
 
@@ -438,8 +421,7 @@ def column_pairs(frame: SentenceLinks) -> Iterator[RowFilter]:
             for row in frame.rows
             if row in one and row in other and (one[row] - other[row]) * cue.direction > 1e-9
         )
-        used = range_set(first, last)
-        used |= left.tokens | right.tokens
+        used = range_set(first, last) | left.tokens | right.tokens
         used |= {p for p in range(last, len(frame.words)) if frame.words[p] == "than"}
         start, end = min(used), max(used) + 1
         yield RowFilter(start, end, rows, used, 1.0, right.column, True)

@@ -207,16 +207,13 @@ class Headings:
         words = tuple(stem(token.word) for token in tokens)
         found, at = [], 0
         while at < len(words):
-            longest = self._index.longest_header.get(words[at], 0)
-            for size in range(min(longest, len(words) - at), 0, -1):
-                headings = self._index.header_phrases.get(words[at : at + size])
-                if headings:
-                    span = Span(tokens[at].start, tokens[at + size - 1].end)
-                    found.append((span, headings))
-                    at += size
-                    break
-            else:
-                at += 1
+            longest = min(self._index.longest_header.get(words[at], 0), len(words) - at)
+            known = self._index.header_phrases
+            size = next((n for n in range(longest, 0, -1) if known.get(words[at : at + n])), 0)
+            if size:
+                span = Span(tokens[at].start, tokens[at + size - 1].end)
+                found.append((span, known[words[at : at + size]]))
+            at += size or 1
         return found
 
     def _runs(
@@ -224,16 +221,10 @@ class Headings:
     ) -> list[list[WordTerms]]:
         """Words that stand in headers, as far as little stands between them."""
         plain = self._plain
-        said: list[WordTerms] = []
-        for token in tokens:
-            if token.word not in LITTLE_WORDS:
-                said.append(WordTerms(token.start, token.end, self._terms(token)))
-        if "%" in plain[sentence.start : sentence.end]:
-            said += [
-                WordTerms(match.start(), match.end(), ("percent",))
-                for match in _PERCENT.finditer(plain, *sentence)
-            ]
-            said.sort()
+        words = (token for token in tokens if token.word not in LITTLE_WORDS)
+        said = [WordTerms(token.start, token.end, self._terms(token)) for token in words]
+        signs = _PERCENT.finditer(plain, *sentence)
+        said = sorted([*said, *(WordTerms(*sign.span(), ("percent",)) for sign in signs)])
         runs: list[list[WordTerms]] = []
         for word in said:
             if not any(term in self._index.headings for term in word.terms):
@@ -434,12 +425,12 @@ class Linking:
         tokens = self.reading.tokens_within(*sentence)
         names = self._names(tokens)
         headings, labels = self._headings.link(sentence, tokens)
-        moments = [m for m in self.reading.moments if sentence.start <= m.start < sentence.end]
         amounts = [a for a in self.reading.amounts if sentence.start <= a.start < sentence.end]
         moments = [
             m
-            for m in moments
-            if not any(s <= m.start < e and e - s > m.end - m.start for s, e in labels)
+            for m in self.reading.moments
+            if sentence.start <= m.start < sentence.end
+            and not any(s <= m.start < e and e - s > m.end - m.start for s, e in labels)
         ]
         amounts = [
             amount
@@ -474,8 +465,10 @@ class Linking:
                 link
                 for link in headings.get(number, [])
                 if not any(
-                    start <= link.start and link.end <= end and end - start > link.end - link.start
-                    for start, end in ((c.start, c.end) for c in cells)
+                    cell.start <= link.start
+                    and link.end <= cell.end
+                    and cell.end - cell.start > link.end - link.start
+                    for cell in cells
                 )
             ]
             rows = _without_totals(grid, rows, said)
@@ -534,25 +527,20 @@ class Linking:
     ) -> tuple[list[Amount], list[Moment]]:
         """Read "1817 completions" and "an attendance of 1990" as amounts, not as years."""
         counted = set()
-        for number, links in headings.items():
+        years = [amount for amount in amounts if amount.role == "year"]
+        for number, links in headings.items() if years else ():
             columns = self.source.grids[number].columns
             for link in links:
                 if not isinstance(link, ColumnLink) or columns[link.columns[0]].kind != "number":
                     continue
-                for amount in amounts:
-                    if amount.role != "year":
-                        continue
+                for amount in years:
                     after = self.reading.plain[amount.end : link.start]
                     before = self.reading.plain[link.end : amount.start]
                     follows = 0 <= link.start - amount.end <= 1 and not after.strip()
                     if follows or (link.end <= amount.start and _COUNTING.fullmatch(before)):
                         counted.add(amount.start)
-        if not counted:
-            return amounts, moments
-        return (
-            [replace(a, role="value") if a.start in counted else a for a in amounts],
-            [moment for moment in moments if moment.start not in counted],
-        )
+        amounts = [replace(a, role="value") if a.start in counted else a for a in amounts]
+        return amounts, [moment for moment in moments if moment.start not in counted]
 
     def _names(self, tokens: Sequence[PlacedToken]) -> list[tuple[int, int, list[Place], bool]]:
         """Runs of words that stand in text cells, longest first from left to right."""
@@ -629,13 +617,10 @@ class Linking:
         return tuple(cells), tuple(rows)
 
     def _moment(self, grid: int, moment: Moment) -> MomentLink:
-        columns: set[int] = set()
-        places: set[tuple[int, int]] = set()
-        for reading in moment.readings:
-            columns.update(c for g, c in self.index.header_dates.get(reading, ()) if g == grid)
-            places.update(
-                (p.row, p.column) for p in self.index.dates.get(reading, ()) if p.grid == grid
-            )
+        headed = (self.index.header_dates.get(reading, ()) for reading in moment.readings)
+        dated = (self.index.dates.get(reading, ()) for reading in moment.readings)
+        columns = {column for known in headed for number, column in known if number == grid}
+        places = {(p.row, p.column) for known in dated for p in known if p.grid == grid}
         return MomentLink(moment, tuple(sorted(columns)), tuple(sorted(places)))
 
 

@@ -121,22 +121,15 @@ class Items:
         text, part = self._text, self._part
         statement = part.statement
         if self._items and focus.start < self._items[-1].end:
-            item = next(
-                (item for item in reversed(self._items) if item.start <= focus.start),
-                self._items[0],
-            )
+            before = (item for item in reversed(self._items) if item.start <= focus.start)
+            item = next(before, self._items[0])
             statement = self._head + text[item.start : item.end]
-        group = next(
-            (
-                Span(*match.span())
-                for match in _GROUP.finditer(text, part.start, part.end)
-                if match.start() < focus.start and focus.end < match.end()
-            ),
-            None,
-        )
+        groups = (Span(*match.span()) for match in _GROUP.finditer(text, part.start, part.end))
+        around = (one for one in groups if one.start < focus.start and focus.end < one.end)
+        group = next(around, None)
         if group is None:
             return _ADDITION.sub("", statement).strip() or statement
-        own = text[group.start : group.end]
+        own = text[slice(*group)]
         for name in name_spans(part.tokens):
             if 0 <= group.start - name.end <= 1:
                 return f"{text[name.start : name.end]} {own}"
@@ -147,27 +140,17 @@ class Items:
         part = self._part
         segments = _segments(self._text, Span(part.start, part.end))
         groups = [match.span() for match in _GROUP.finditer(self._text, part.start, part.end)]
-        amounts = [
-            amount
-            for amount in amounts
-            if not any(start < amount.start < end for start, end in groups)
-        ]
+        amounts = [a for a in amounts if not any(start < a.start < end for start, end in groups)]
+        said = [a for a in amounts if part.verb is None or a.start > part.verb]
         for place, segment in enumerate(segments[:-1]):
-            inside = [
-                amount
-                for amount in amounts
-                if segment.start <= amount.start < segment.end
-                and (part.verb is None or amount.start > part.verb)
-            ]
+            inside = [amount for amount in said if segment.start <= amount.start < segment.end]
             if not inside:
                 continue
-            first = inside[0]
-            following = list(
-                takewhile(lambda item: self._is_item(item, amounts), segments[place + 1 :])
-            )
+            first, rest = inside[0], segments[place + 1 :]
+            following = list(takewhile(lambda item: self._is_item(item, amounts), rest))
             head = self._text[max(part.start, first.start - _GUARD) : first.start]
-            said = self._text[first.start : segment.end]
-            if not following or _WHOLE.search(head) or _NO_ITEM.search(said):
+            words = self._text[first.start : segment.end]
+            if not following or _WHOLE.search(head) or _NO_ITEM.search(words):
                 return []
             before = [self._text[max(0, one.start - _GUARD) : one.start] for one in inside]
             listed = self._text[segment.start : following[-1].end]
@@ -301,17 +284,10 @@ def extract_claims(text: str) -> Document:
         for focus in sorted(_claimed(text, part, inside, nouns, clauses.names)):
             start, end = min(part.start, focus.start), max(part.end, focus.end)
             turns_on = Span(focus.start, focus.end)
-            claims.append(
-                Claim(
-                    text[start:end],
-                    start,
-                    end,
-                    focus.kind,
-                    items.statement(turns_on),
-                    turns_on,
-                    Span(min(part.sentence.start, start), max(part.sentence.end, end)),
-                )
-            )
+            statement = items.statement(turns_on)
+            sentence = Span(min(part.sentence.start, start), max(part.sentence.end, end))
+            said = text[start:end]
+            claims.append(Claim(said, start, end, focus.kind, statement, turns_on, sentence))
     return Document(text, tuple(claims))
 
 
@@ -379,15 +355,12 @@ def _with_glued(text: str, foci: list[_Focus]) -> list[_Focus]:
     found = {focus.start: focus for focus in foci}
     for match in _GLUED.finditer(text):
         start, end = match.span()
-        inside = foci[bisect_left(starts, start) : bisect_left(starts, end)]
-        index = bisect_left(starts, start) - 1
-        if index >= 0 and foci[index].end > start:
+        place = bisect_left(starts, start)
+        inside = foci[place : bisect_left(starts, end)]
+        if (place and foci[place - 1].end > start) or (match["amount"] and inside):
             continue
-        kind: ClaimKind = "numeric" if match["amount"] else "attribute"
-        if _GENERATION.fullmatch(match[0]):
-            kind = "attribute"
-        if match["amount"] and inside:
-            continue
+        is_amount = match["amount"] and not _GENERATION.fullmatch(match[0])
+        kind: ClaimKind = "numeric" if is_amount else "attribute"
         if match["amount"] or (inside and inside[-1].end <= end):
             for focus in inside:
                 del found[focus.start]
@@ -482,12 +455,9 @@ def _asserts_nothing(text: str, part: Part) -> bool:
     if end - start > _LONG:
         return text[end - 1] == "?"
     sentence = align(text[start:end])
-    if sentence.endswith("?"):
-        return True
     reference = _REFERENCE.search(sentence)
-    if reference and _REFERRING.search(sentence, 0, reference.start()):
-        return True
-    return _META.match(sentence) is not None
+    refers = reference and _REFERRING.search(sentence, 0, reference.start())
+    return sentence.endswith("?") or bool(refers or _META.match(sentence))
 
 
 def _overlaps(foci: Sequence[_Focus], span: Span) -> bool:

@@ -184,7 +184,7 @@ class Index:
         body = [line.index for line in grid.lines]
         for column in range(len(grid.columns)):
             seen: dict[str, int] = defaultdict(int)
-            texts = years = filled = 0
+            texts = filled = 0
             dated: list[tuple[Place, str]] = []
             for row in body:
                 value = grid.value(row, column)
@@ -197,7 +197,6 @@ class Index:
                     self._sizes.append(abs(float(number.value)))
                     plain_number = not number.decimals and not any(number.unit[1:])
                     if plain_number and 1500 <= number.value <= 2100:
-                        years += 1
                         dated.append((place, str(number.value)))
                     continue
                 cell = grid.cell(row, column)
@@ -209,7 +208,7 @@ class Index:
                 texts += 1
                 seen[value.text] += 1
                 self._add_text(cell, place)
-            if dated and (grid.key_value or 2 * years >= filled):
+            if grid.key_value or 2 * len(dated) >= filled:
                 for place, year in dated:
                     self.dates[year].append(place)
             once = sum(count == 1 for count in seen.values())
@@ -269,8 +268,7 @@ class Index:
                     blank = "\0" * (date.end - date.start)
                     plain = plain[: date.start] + blank + plain[date.end :]
                 for stated in find_quantities(plain):
-                    number = stated.number
-                    self._sizes.append(abs(float(number.value)))
+                    self._sizes.append(abs(float(stated.number.value)))
                 for year in set(_YEAR.findall(plain)):
                     self.dates[year].append(place)
                 for hour, minute in set(_CLOCK.findall(plain)):
@@ -283,15 +281,9 @@ def index_grids(grids: tuple[Grid, ...]) -> Index:
     return Index(grids)
 
 
-@lru_cache(maxsize=1 << 15)
-def _words_cached(cell: str) -> tuple[str, ...]:
-    return tuple(stem(word) for word in tokens_of(cell).words)
-
-
+@lru_cache(maxsize=1 << 14)
 def cell_words(cell: str) -> tuple[str, ...]:
     """The words of a cell, each in one form."""
-    if len(cell) <= 256:
-        return _words_cached(cell)
     return tuple(stem(word) for word in tokens_of(cell).words)
 
 

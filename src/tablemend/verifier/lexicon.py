@@ -62,6 +62,7 @@ SENSES: dict[CueKind, str] = _CUES_FILE["senses"]
 NUMBERS = {word: value for value, word in enumerate(UP_TO_TWENTY) if value}
 ORDINALS = {word: value for value, word in enumerate(ORDINAL_WORDS, 1)}
 FACTORS = {word: value for value, words in _CUES_FILE["factors"].items() for word in words.split()}
+_COUNTS = FACTORS | ORDINALS | NUMBERS
 COMPARATIVES = _scale(1, _CUES_FILE["comparatives"])
 SUPERLATIVES = _scale(2, _CUES_FILE["superlatives"])
 
@@ -185,13 +186,8 @@ def _cue(match: re.Match[str]) -> Cue:
 
 def _cue_number(words: list[str]) -> int | None:
     """What the words of a cue count: the first number, ordinal or factor among them."""
-    for word in words:
-        if word.isdigit():
-            return int(word)
-        for scale in (NUMBERS, ORDINALS, FACTORS):
-            if word in scale:
-                return scale[word]
-    return None
+    counts = (_COUNTS.get(word) or int(word) for word in words if word in _COUNTS or word.isdigit())
+    return next(counts, None)
 
 
 # ---- terms

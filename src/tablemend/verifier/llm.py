@@ -56,10 +56,8 @@ def align_claims(text: str, statements: Sequence[str]) -> tuple[Document, int]:
     A sentence that says again what one before it said at the same place is no second claim. Kind
     and focus are those of the program's claim that it overlaps most.
     """
-    sentences = [
-        (span, _content(text, span), _numbers(text[span.start : span.end]))
-        for span in sentence_spans(text)
-    ]
+    spans = sentence_spans(text)
+    sentences = [(span, _content(text, span), _numbers(text[slice(*span)])) for span in spans]
     own = extract_claims(text).claims
     claims: dict[tuple[Span, str], Claim] = {}
     dropped = 0
@@ -69,15 +67,10 @@ def align_claims(text: str, statements: Sequence[str]) -> tuple[Document, int]:
             dropped += 1
             continue
         span, sentence = found
-        alike = max(
-            own, key=lambda one: (_holds_focus(span, one), _shared(one, span)), default=None
-        )
-        kind: ClaimKind = "attribute"
-        focus = None
-        if alike is not None and _shared(alike, span):
-            kind = alike.kind
-            focus = alike.focus if _holds_focus(span, alike) else None
-        words = text[span.start : span.end]
+        like = max(own, key=lambda one: (_focus_in(span, one), _shared(one, span)), default=None)
+        kind: ClaimKind = like.kind if like and _shared(like, span) else "attribute"
+        focus = like.focus if like and _shared(like, span) and _focus_in(span, like) else None
+        words = text[slice(*span)]
         claim = Claim(words, span.start, span.end, kind, statement, focus, sentence)
         claims.setdefault((span, align(statement)), claim)
     in_order = sorted(claims.values(), key=lambda one: (one.start, one.end))
@@ -122,10 +115,8 @@ def _numbers(passage: str) -> frozenset[str]:
 
 def _matched(words: Sequence[PlacedToken], tokens: Sequence[PlacedToken]) -> set[int]:
     """Places of the tokens that a sentence shares with a claim, in the same order."""
-    matcher = SequenceMatcher(
-        None, [one.word for one in words], [one.word for one in tokens], autojunk=False
-    )
-    blocks = matcher.get_matching_blocks()
+    said, stated = ([one.word for one in own] for own in (words, tokens))
+    blocks = SequenceMatcher(None, said, stated, autojunk=False).get_matching_blocks()
     matched = {place for block in blocks for place in range(block.b, block.b + block.size)}
     if not matched:
         return set()
@@ -135,7 +126,7 @@ def _matched(words: Sequence[PlacedToken], tokens: Sequence[PlacedToken]) -> set
     return matched | {place for place, token in enumerate(tokens) if token.word in left}
 
 
-def _holds_focus(span: Span, claim: Claim) -> bool:
+def _focus_in(span: Span, claim: Claim) -> bool:
     """Whether the words that a program's claim turns on are inside a span."""
     focus = claim.focus
     return focus is not None and span.start <= focus.start and focus.end <= span.end

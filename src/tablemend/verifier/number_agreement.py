@@ -399,28 +399,18 @@ def bounds(frame: SentenceLinks, timed: frozenset[int]) -> Iterator[RowFilter]:
             continue
         column = frame.view.columns[heading.column]
         hedge = hedge_of(frame, stated)
+        ordered = column.ordered
         rows = frozenset(
             row
-            for row, value in column.ordered.of.items()
-            if row in frame.rows
-            and (
-                fits(column, value, stated, hedge, row)
-                if hedge
-                else states(column, column.ordered, row, stated)
-            )
+            for row in frame.rows & ordered.of.keys()
+            if (hedge and fits(column, ordered.of[row], stated, hedge, row))
+            or (not hedge and states(column, ordered, row, stated))
         )
         used = stated.tokens | heading.tokens
         if hedge:
             used |= hedge_tokens(frame, stated)
-        yield RowFilter(
-            stated.first,
-            stated.last,
-            rows,
-            used,
-            0.5 + 0.5 * heading.share,
-            column.index,
-            bool(hedge),
-        )
+        fit = 0.5 + 0.5 * heading.share
+        yield RowFilter(*stated.span, rows, used, fit, column.index, bool(hedge))
 
 
 def heading_beside(frame: SentenceLinks, stated: StatedNumber) -> ColumnMention | None:

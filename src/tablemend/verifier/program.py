@@ -141,12 +141,11 @@ def computed_readings(slots: Slots) -> list[Derivation]:
 def _negated(slots: Slots) -> int | None:
     """The "not" that denies the whole statement: behind an auxiliary, and of no condition."""
     taken = frozenset[int]().union(*(f.used for f in slots.filters))
-    for place, word in enumerate(slots.frame.words):
-        behind = place > 0 and slots.frame.words[place - 1] in _AUXILIARIES
-        only = slots.frame.words[place + 1 : place + 2] == ("only",)
+    words = slots.frame.words
+    for place, word in enumerate(words):
+        behind = place > 0 and words[place - 1] in _AUXILIARIES
         denies = word.endswith("n't") or word == "never" or (word == "not" and behind)
-        denies = denies and not only
-        if denies and place not in taken:
+        if denies and words[place + 1 : place + 2] != ("only",) and place not in taken:
             return place
     return None
 
@@ -177,14 +176,10 @@ def _is_torn(slots: Slots, reading: Derivation) -> bool:
     torn = slots.view.torn
     if not torn or any(cue.kind == "aggregate" for cue in slots.frame.cues):
         return False
-    columns = {column for _, column in reading.cells}
-    rows = {
-        row
-        for f in slots.filters
-        if f.column == slots.view.key and f.used <= reading.used
-        for row in f.rows
-    }
-    return not torn.isdisjoint({*reading.cells, *((r, c) for r in rows for c in columns)})
+    columns, key = {column for _, column in reading.cells}, slots.view.key
+    named = (f.rows for f in slots.filters if f.column == key and f.used <= reading.used)
+    cells = ((row, column) for rows in named for row in rows for column in columns)
+    return not torn.isdisjoint({*reading.cells, *cells})
 
 
 def features(slots: Slots, readings: Sequence[Derivation], reading: Derivation) -> dict[str, float]:
@@ -334,15 +329,9 @@ class TextVerifier:
             span = Span(fault.start, fault.end)  # more than one is right where readings differ
             same_words = (one for one in rivals if (one.start, one.end) == span)
             corrections = [right for one in same_words for right in one.expected]
-            return Verdict(
-                claim,
-                "contradicted",
-                fault.error,
-                fault.evidence,
-                fault.reason,
-                (span,),
-                tuple(dict.fromkeys(corrections)),
-            )
+            expected = tuple(dict.fromkeys(corrections))
+            why = fault.error, fault.evidence, fault.reason
+            return Verdict(claim, "contradicted", *why, (span,), expected)
         if best.likely < SUPPORTED or least < 0.5:
             blank = next((c for b in beliefs for _, c in b.shares if c.reason == NO_VALUE), None)
             if blank is not None:
@@ -429,35 +418,29 @@ def _computed(
 ) -> list[tuple[Candidate, frozenset[int]]]:
     slots = Slots(frame, lookups.filters)
     readings = computed_readings(slots)
-    found = []
+    found, tokens = [], frame.tokens
     for reading in readings:
         fault = reading.fault if not reading.truth else None
-        first, last = fault or (0, len(frame.words))
-        used = frozenset(
-            frame.tokens[place].start for place in reading.used if place < len(frame.tokens)
-        )
+        first, last = fault or (0, len(tokens))
         evidence = frame.view.evidence_of(dict.fromkeys(reading.cells[:3]))
         if reading.operator != "together" or not evidence:  # that one only looks up
             evidence = (Evidence(reading.reason, frame.links.grid), *evidence)
         known = features(slots, readings, reading)
         known |= dict.fromkeys((f"logic {name}" for name in context), 1.0)
-        found.append(
-            (
-                Candidate(
-                    "computed",
-                    frame.tokens[first].start,
-                    frame.tokens[last - 1].end,
-                    reading.truth,
-                    known,
-                    evidence,
-                    reading.error,
-                    reading.expected if fault else (),
-                    reading.reason,
-                    reading.doubtful,
-                ),
-                used,
-            )
+        candidate = Candidate(
+            "computed",
+            tokens[first].start,
+            tokens[last - 1].end,
+            reading.truth,
+            known,
+            evidence,
+            reading.error,
+            reading.expected if fault else (),
+            reading.reason,
+            reading.doubtful,
         )
+        used = frozenset(tokens[place].start for place in reading.used if place < len(tokens))
+        found.append((candidate, used))
     return found
 
 

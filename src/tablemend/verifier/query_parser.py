@@ -238,7 +238,7 @@ def _holding(table: Table, is_one: Callable[[Value], bool]) -> frozenset[str]:
     for index, name in enumerate(table.columns):
         cells = (read_value(row[index]) for row in table.rows)
         values = [value for value in cells if not value.blank]
-        if values and 2 * sum(map(is_one, values)) > len(values):
+        if 2 * sum(map(is_one, values)) > len(values):
             found.add(name)
     return frozenset(found)
 

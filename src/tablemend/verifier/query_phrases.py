@@ -11,11 +11,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from decimal import Decimal
 from typing import Literal, NamedTuple
 
 from tablemend.values.cells import Value, read_value, year_of
-from tablemend.values.numbers import Number
 from tablemend.values.places import Places
 from tablemend.values.text import (
     FUNCTION_WORDS,
@@ -143,20 +141,15 @@ def _compare(value: Value, end: Value, header: Unit, sign: int, included: bool) 
     """Whether a number is on the right side of an end; 1: not below it, -1: not above."""
     if value.number is None or end.number is None:
         return None
-    units = {one.unit.symbol for one in (value.number, end.number)} - {"", header.symbol}
-    if units and value.number.unit.symbol != end.number.unit.symbol:
+    numbers = (value.number, end.number)
+    symbols = {one.unit.symbol for one in numbers}
+    if symbols - {"", header.symbol} and len(symbols) > 1:
         return None
-    one, other = _scaled(value.number, end.number, header)
-    return True if sign * one > sign * other else included if one == other else False
-
-
-def _scaled(one: Number, other: Number, header: Unit) -> tuple[Decimal, Decimal]:
-    """Both numbers in one scale; what one side does not state, the header supplies."""
-    scales = (one.unit.scale, other.unit.scale)
-    if header.scale == ONE or (scales[0] == ONE) == (scales[1] == ONE):
-        return one.value, other.value
-    left, right = (header.scale if scale == ONE else ONE for scale in scales)
-    return one.value * left, other.value * right
+    unscaled = [one.unit.scale == ONE for one in numbers]
+    scale = header.scale if unscaled.count(True) == 1 else ONE  # what one side leaves out
+    sizes = (n.value * (scale if u else ONE) for n, u in zip(numbers, unscaled, strict=True))
+    one, other = (sign * size for size in sizes)
+    return True if one > other else included if one == other else False
 
 
 def _spaced(text: str) -> str:
@@ -304,11 +297,11 @@ def find_mentions(masked: str, columns: Sequence[str], key: str) -> list[QueryMe
             name = known.get(header_key(said))
             found.append(QueryMention(*match.span(), name or said, name is not None, True))
     for match in _ATTRIBUTE.finditer(masked):
-        place = 1 if match[1] else 2
-        if place == 2 or _AS.search(masked, 0, match.start(1)):
-            name = known.get(header_key(match[place]))
-            label = name or match[place]
-            found.append(QueryMention(*match.span(place), label, name is not None, False))
+        said = match[1] or match[2]
+        if match[2] or _AS.search(masked, 0, match.start(1)):
+            name = known.get(header_key(said))
+            span = match.span(1 if match[1] else 2)
+            found.append(QueryMention(*span, name or said, name is not None, False))
     for name in sorted(columns, key=len, reverse=True):
         spelled = r"[\s_]+".join(map(re.escape, name.lower().replace("_", " ").split()))
         plural = "" if name == key else "s?"

@@ -57,10 +57,9 @@ _QUARTER = re.compile(
     r"(?:(?:,? of| in|,)?(?: fiscal| fy)?(?: year)? ?'?(?P<year>\d{4})\b)?"
     r"|\b(?P<before>\d{4})[ -]?q(?P<after>[1-4])\b"
 )
-_MONTH = re.compile(rf"\b(?:{'|'.join(MONTHS)})\b")
+_MONTH_OR_DAY = re.compile(rf"\b(?:{'|'.join([*MONTHS, *WEEKDAYS])})\b")
 # "between January and March 2024"
 _SHARED_YEAR = re.compile(rf" (?:and|to|through|until) (?:{'|'.join(MONTHS)}) (\d{{4}})\b")
-_WEEKDAY = re.compile(rf"\b(?:{'|'.join(WEEKDAYS)})\b")
 _CLOCK = re.compile(
     r"\b(\d{1,2}):(\d{2})(?::\d{2})?(?: ?([ap])\.?m\.?)?(?![\d:])|\b(\d{1,2}) ?([ap])\.?m\b"
 )
@@ -192,18 +191,17 @@ class Reading:
             found.append(Moment(part.start, part.end, kind, (part.reading,)))
         found += self._second_days
         taken = sorted((moment.start, moment.end) for moment in found)
-        for pattern, names in ((_MONTH, MONTHS), (_WEEKDAY, WEEKDAYS)):
-            for match in pattern.finditer(self.plain):
-                if _inside(taken, match.start()) or not self.text[match.start()].isupper():
-                    continue  # "may" and "march" are verbs too
-                if names is WEEKDAYS:
-                    found.append(Moment(*match.span(), "weekday", (match[0],)))
-                elif shared := _SHARED_YEAR.match(self.plain, match.end()):
-                    month = f"{shared[1]}-{MONTHS.index(match[0]) + 1:02d}"
-                    found.append(Moment(*match.span(), "month", (month,)))
-                else:
-                    month = f"--{MONTHS.index(match[0]) + 1:02d}"
-                    found.append(Moment(*match.span(), "month name", (month,)))
+        for match in _MONTH_OR_DAY.finditer(self.plain):
+            if _inside(taken, match.start()) or not self.text[match.start()].isupper():
+                continue  # "may" and "march" are verbs too
+            if match[0] in WEEKDAYS:
+                found.append(Moment(*match.span(), "weekday", (match[0],)))
+                continue
+            month = f"{MONTHS.index(match[0]) + 1:02d}"
+            if shared := _SHARED_YEAR.match(self.plain, match.end()):
+                found.append(Moment(*match.span(), "month", (f"{shared[1]}-{month}",)))
+            else:
+                found.append(Moment(*match.span(), "month name", (f"--{month}",)))
         taken = sorted((moment.start, moment.end) for moment in found)
         for amount in self.amounts:
             if amount.role == "year" and not _inside(taken, amount.start):
@@ -237,10 +235,9 @@ class Reading:
         """All numbers outside dates and times of day, in order."""
         clocks = [match.span() for match in _CLOCK.finditer(self.plain) if _clock(match)]
         clocks += [match.span() for match in _QUARTER.finditer(self.plain)]
-        clocks += [(part.start, part.end) for part in self._parts]
-        found = {}
-        clocks += [(second.start, second.end) for second in self._second_days]
+        clocks += [(one.start, one.end) for one in (*self._parts, *self._second_days)]
         clocks.sort()
+        found = {}
         for stated in self._places.numbers:
             if self.plain[stated.end : stated.end + 1] == "+" or (
                 stated.start and self.plain[stated.start - 1] == "+"
@@ -277,10 +274,9 @@ class Reading:
 
     def _amount(self, stated: Quantity) -> Amount:
         plain = self.plain
-        digits_end = stated.start
-        spelled = not any(c.isdigit() for c in plain[stated.start : stated.end])
-        while digits_end < stated.end and (spelled or not plain[digits_end].isspace()):
-            digits_end += 1
+        written = plain[stated.start : stated.end]
+        spelled = not any(map(str.isdigit, written))
+        digits_end = stated.start + len(written.split()[0])
         if spelled:
             digits_end = min(stated.end, spelled_end(plain, stated.start))
         before = plain[max(0, stated.start - _BEFORE) : stated.start]
@@ -292,7 +288,6 @@ class Reading:
             symbol = _RATES.get((number.unit.symbol, rate[1]))
             number = replace(number, unit=number.unit._replace(symbol=symbol)) if symbol else number
         role: AmountRole = "value"
-        written = plain[stated.start : stated.end]
         if _ORDINAL_DIGITS.search(plain[stated.start : digits_end]):
             role = "ordinal"
         elif (
@@ -302,16 +297,9 @@ class Reading:
             and not _AMOUNTING.search(before)
         ):
             role = "year"
-        return Amount(
-            stated.start,
-            stated.end,
-            digits_end,
-            number,
-            spelled,
-            hedge,
-            stated_signs(plain, stated.start, stated.end),
-            role,
-        )
+        start, end = stated.start, stated.end
+        signs = stated_signs(plain, start, end)
+        return Amount(start, end, digits_end, number, spelled, hedge, signs, role)
 
     def _shares(self, amounts: list[Amount]) -> list[Amount]:
         """Join "three in ten", which is about 30 %."""
@@ -359,11 +347,9 @@ def clock_of(cell: str) -> str:
 
 def _dated(readings: tuple[str, ...], start: int, end: int) -> Moment:
     first = readings[0]
-    if "q" in first:
-        return Moment(start, end, "quarter", readings)
-    if "/" in first:
-        return Moment(start, end, "span", readings)
-    return Moment(start, end, "month" if len(first) == 7 and first[0] != "-" else "date", readings)
+    kind: MomentKind = "month" if len(first) == 7 and first[0] != "-" else "date"
+    kind = "quarter" if "q" in first else "span" if "/" in first else kind
+    return Moment(start, end, kind, readings)
 
 
 def _quarter(match: re.Match[str]) -> str:
@@ -522,35 +508,21 @@ class Scripts:
         self._source = source
 
     def unread(self, start: int, end: int) -> str:
-        """Why a sentence is not scored: its script, its language; empty where it can be read."""
-        if self.is_foreign(start, end):
-            return "the text is in another script than the tables"
-        if self.is_other_language(start, end):
-            return "the text is not in English"
-        return ""
+        """Why a sentence is not scored: its script, its language; empty where it can be read.
 
-    def is_foreign(self, start: int, end: int) -> bool:
-        """Whether at least half of a sentence's letters are of scripts that no cell is in."""
-        if self._text.isascii():
-            return False
-        letters = Counter(_scripts(self._text[start:end]))
-        if set(letters) <= {"LATIN"}:
-            return False
-        unknown = sum(count for script, count in letters.items() if script not in self._known)
-        return unknown >= _MOSTLY * letters.total()
-
-    def is_other_language(self, start: int, end: int) -> bool:
-        """Whether a sentence has the little words of another language, and not those of English.
-
-        What is a part of a name ("Vincent van Gogh") or stands in the tables counts for neither;
-        where the sentence leaves it open, the whole text tells.
+        Of another script are at least half of its letters, and no cell; of another language its
+        little words, and none is English. What is a part of a name ("Vincent van Gogh") or stands
+        in the tables counts for neither; where the sentence leaves it open, the whole text tells.
         """
+        letters = Counter("" if self._text.isascii() else _scripts(self._text[start:end]))
+        if not letters.keys() <= {"LATIN"}:
+            unknown = sum(count for script, count in letters.items() if script not in self._known)
+            if unknown >= _MOSTLY * letters.total():
+                return "the text is in another script than the tables"
         english, other = self._little_words(start, end)
-        if english or not other:
-            return False
-        if self._text.islower():  # names are not told from words
-            return other > 2
-        return other > 1 or not self._is_english
+        least = 3 if self._text.islower() else 2  # there names are not told from words
+        is_plain = other >= least or (other and least == 2 and not self._is_english)
+        return "the text is not in English" if is_plain and not english else ""
 
     @cached_property
     def _is_english(self) -> bool:
@@ -586,10 +558,8 @@ class Scripts:
     @cached_property
     def _known(self) -> frozenset[str]:
         """The scripts of headers and cells; Latin where the tables have no letters."""
-        found: set[str] = set()
-        for text in self._texts():
-            found.update(["LATIN"] if text.isascii() else _scripts(text))
-        return frozenset(found or {"LATIN"})
+        texts = (["LATIN"] if text.isascii() else _scripts(text) for text in self._texts())
+        return frozenset(script for found in texts for script in found) or frozenset({"LATIN"})
 
     def _texts(self) -> Iterator[str]:
         for grid in self._source.grids:

@@ -240,12 +240,8 @@ class SentenceLinks:
     @cached_property
     def headed(self) -> frozenset[int]:
         """Tokens that name a column whole, or one of texts."""
-        return frozenset(
-            place
-            for heading in self.headings
-            if not self.view.columns[heading.column].measured
-            for place in range(heading.first, heading.last)
-        )
+        named = (h for h in self.headings if not self.view.columns[h.column].measured)
+        return frozenset(place for heading in named for place in heading.tokens)
 
     # ---- rows
 
@@ -253,18 +249,11 @@ class SentenceLinks:
     def mentions(self) -> tuple[CellMention, ...]:
         """What names cells: one mention for every column."""
         found: list[CellMention] = []
-        links = self.links
-        named: list[tuple[int, int, tuple[tuple[int, int], ...]]] = [
-            *((link.start, link.end, link.places) for link in links.cells),
-            *((link.start, link.end, link.places) for link in links.moments),
-        ]
+        links, row = self.links, self.view.header_row
+        named = [(link.start, link.end, link.places) for link in (*links.cells, *links.moments)]
         if self.view.turned:
-            headed = [(link.start, link.end, link.columns) for link in links.columns]
-            headed += [(link.start, link.end, link.columns) for link in links.moments]
-            named = [
-                (start, end, tuple((self.view.header_row, column) for column in columns))
-                for start, end, columns in headed
-            ]
+            headed = (*links.columns, *links.moments)
+            named = [(h.start, h.end, tuple((row, c) for c in h.columns)) for h in headed]
         for start, end, places in dict.fromkeys(named):
             first, last = self.token_range(start, end)
             shares: dict[int, dict[int, float]] = defaultdict(dict)
@@ -370,15 +359,8 @@ class SentenceLinks:
         found: list[ColumnMention] = []
         named = [(link.start, link.end, link.columns, link.coverage) for link in self.links.columns]
         if self.view.turned:
-            named = [
-                (
-                    link.start,
-                    link.end,
-                    self.view.turned_columns(link.rows),
-                    1.0 if link.full else 0.6,
-                )
-                for link in self.links.rows
-            ]
+            turned = ((one, self.view.turned_columns(one.rows)) for one in self.links.rows)
+            named = [(r.start, r.end, columns, 1.0 if r.full else 0.6) for r, columns in turned]
         for start, end, columns, coverage in named:
             first, last = self.token_range(start, end)
             before = self.words[first - 1] if 0 < first < len(self.words) else ""
@@ -401,9 +383,7 @@ class SentenceLinks:
             for column in named_once:
                 wanted = self.view.columns[column].terms
                 again = len(wanted) == 1 and wanted[0] in terms(word)
-                if again and not any(
-                    h.column == column and h.first <= place < h.last for h in found
-                ):
+                if again and not any(h.column == column and place in h.tokens for h in found):
                     found.append(ColumnMention(place, place + 1, column, 1.0))
         return tuple(map(self._of_period, found))
 
@@ -497,11 +477,11 @@ class SentenceLinks:
     @cached_property
     def verbs(self) -> tuple[int, ...]:
         """Tokens that can be the verb of a clause."""
+        before = ("", *self.words)
         return tuple(
             place
             for place, word in enumerate(self.words)
-            if word in _VERBS
-            and (word in _AUXILIARIES or not place or self.words[place - 1] not in _NO_VERB_AFTER)
+            if word in _VERBS and (word in _AUXILIARIES or before[place] not in _NO_VERB_AFTER)
         )
 
     @cached_property

@@ -153,6 +153,10 @@ class AnswerReader:
             return kind_of(value) == kind_of(read_value(condition.values[0]))
         return bool(moments_of(value)) if condition.is_time else value.number is not None
 
+    def _can_have(self, stated: StatedValue) -> bool:
+        known = stated.label in self.table.columns
+        return not known or self._can_be(stated.label, stated.span)
+
     def name(self, row: int) -> str:
         """What a row is about; empty where its key is blank."""
         cell = self.table.rows[row][self.key]
@@ -207,12 +211,16 @@ class AnswerReader:
     def has_others_in_scope(self) -> bool:
         """Whether a sentence that names no row states a value that the query asks for."""
         for sentence in range(len(self.reader.sentences)):
-            if self.reader.names_in(sentence):
-                continue
-            for one in self.records.readings(sentence):
-                value, label = read_value(self.context[slice(*one.span)]), one.label
-                wanted = (condition for condition in self.conditions if condition.label == label)
-                if any(condition.meets(value, self.labels[label].unit) for condition in wanted):
+            said = () if self.reader.names_in(sentence) else self.records.readings(sentence)
+            for one in said:
+                value, unit = (
+                    read_value(self.context[slice(*one.span)]),
+                    self.labels[one.label].unit,
+                )
+                wanted = (
+                    condition for condition in self.conditions if condition.label == one.label
+                )
+                if any(condition.meets(value, unit) for condition in wanted):
                     return True
         return False
 
@@ -279,15 +287,9 @@ class AnswerReader:
             others = [record for record in self.records.of(name) if record not in records]
             many = len(distinct) * (len(records) + len(others)) > _PAIRED
             if len(rows) > 1 and not many:  # what gives no attribute is no row of its own
-                records = [
-                    one
-                    for one in records
-                    if any(
-                        self.records.said(name, one, label)
-                        for i, label in enumerate(self.table.columns)
-                        if i != self.key
-                    )
-                ] or records
+                labels = [one for i, one in enumerate(self.table.columns) if i != self.key]
+                said = [r for r in records if any(self.records.said(name, r, x) for x in labels)]
+                records = said or records
             if many or met is False or not 0 < len(records) < len(distinct):
                 continue
             fits = []
@@ -324,43 +326,25 @@ class AnswerReader:
                 (look.unclear if unclear else look.beside).append(one.about.sentence)
             elif one.about.sure and self.is_of_kind(column, one.value):
                 (look.other if one.plain else look.perhaps).append(one)
-        if not look.beside and self._is_said_in_words(value, header, record):
-            look.free.append(record.sentences[0].sentence)
+        if not look.beside and (pattern := _IN_WORDS.get(value.text)):  # "an assist"
+            texts = [self.reader.sentences[one.sentence] for one in record.sentences[:_LOOKED_AT]]
+            nouns = {m[1].lower() for span in texts for m in pattern.finditer(self.context, *span)}
+            words = content_words(header)
+            if any(akin(singular(noun), word) for noun in nouns for word in words):
+                look.free.append(record.sentences[0].sentence)
         for sentence, span in self.sentences_with(row, column, record):
-            readings = [
-                stated
-                for stated in self.records.readings(sentence)
-                if stated.span.start < span.end and span.start < stated.span.end
-            ]
+            readings = [one for one in self.records.readings(sentence) if overlap(span, [one.span])]
             if record.numbers[sentence].bond == "unclear":
                 look.unclear.append(sentence)
             elif any(stated.label == header for stated in readings):
                 look.beside.append(sentence)
-            elif claimed := [
-                one
-                for one in readings
-                if one.sure
-                and (one.label not in self.table.columns or self._can_be(one.label, one.span))
-            ]:
+            elif claimed := [one for one in readings if one.sure and self._can_have(one)]:
                 look.claimed.append((claimed[0], sentence))
             else:
                 look.free.append(sentence)
         if not look.beside and same_value(value, read_value(name), unit):
             look.beside.append(record.sentences[0].sentence)
         return look
-
-    def _is_said_in_words(self, value: Value, header: str, record: Record) -> bool:
-        """Whether a one or two is said with its attribute: "an assist", "a pair of steals"."""
-        pattern = _IN_WORDS.get(value.text)
-        if pattern is None:
-            return False
-        words = content_words(header)
-        return any(
-            akin(singular(match[1].lower()), word)
-            for about in record.sentences[:_LOOKED_AT]
-            for match in pattern.finditer(self.context, *self.reader.sentences[about.sentence])
-            for word in words
-        )
 
     def is_of_kind(self, column: int, value: Value) -> bool:
         """Whether a value can stand in a column: no text in a column of numbers."""
@@ -420,16 +404,13 @@ class AnswerReader:
 
     def _left_over(self, row: int, column: int) -> list[Span]:
         """What of a row's sentences could stand in a column, and is said of none."""
-        record, found, cells = self.record(row), [], self.cells_stated(row)
+        record, found, cells = self.record(row), list[Span](), self.cells_stated(row)
         for about in record.sentences[:_LOOKED_AT] if record else ():
-            said = (one.span for one in self.records.readings(about.sentence))
-            found += [
-                slot.span
-                for slot in self.learned.slots(about.sentence)
-                if about.sure
-                and not overlap(slot.span, [*cells, *said])
-                and self.is_of_kind(column, read_value(self.context[slice(*slot.span)]))
-            ]
+            said = [one.span for one in self.records.readings(about.sentence)]
+            spans = [slot.span for slot in self.learned.slots(about.sentence) if about.sure]
+            free = [span for span in spans if not overlap(span, [*cells, *said])]
+            values = ((span, read_value(self.context[slice(*span)])) for span in free)
+            found += [span for span, value in values if self.is_of_kind(column, value)]
         return found
 
     # places

@@ -100,10 +100,8 @@ class ContextReader:
         """All sentences, in order; none begins inside a name or cell ("Help! II is ...")."""
         marked = [one for one in self._known if not {".", "!", "?"}.isdisjoint(one[:_LONGEST])]
         found = [(span, text[-1] in ".!?") for text in marked for span in self.places.find(text)]
-        whole, ends = (
-            sorted(span for span, _ in found),
-            {one.end + 1 for one, last in found if last},
-        )
+        whole = sorted(span for span, _ in found)
+        ends = {one.end + 1 for one, last in found if last}
         spans: list[Span] = []
         for span in (part for one in sentence_spans(self.text) for part in self._divide(one)):
             place = bisect_left(whole, Span(span.start, 0)) - 1
@@ -265,9 +263,8 @@ class ContextReader:
     def _is_modified(self, span: Span) -> bool:
         """Whether the word before makes another thing of a name: "South Melbourne"."""
         before = self.tokens(Span(max(0, span.start - 24), span.start))
-        if not before or self.text[before[-1].end : span.start] not in (" ", "-"):
-            return False
-        return before[-1].word in _MODIFIERS
+        beside = bool(before) and self.text[before[-1].end : span.start] in (" ", "-")
+        return beside and before[-1].word in _MODIFIERS
 
     @cached_property
     def partly_named(self) -> frozenset[str]:
@@ -587,14 +584,9 @@ def _find_labels(
 
 
 class _Segment:
-    """An attribute in its sentence, with what stands between it and its neighbours.
+    """An attribute in its sentence (``pieces[number]``), with what stands beside it.
 
-    Args:
-        reader: the context.
-        sentence: place of the sentence.
-        pieces: all that it names.
-        number: of the attribute.
-        taken: where the last value ends.
+    Behind ``taken``, where the last value ends.
     """
 
     def __init__(

@@ -134,11 +134,8 @@ class ColumnPhrases:
     def slots(self, sentence: int) -> list[PhraseSlot]:
         """The values of a sentence: numbers, dates, names that are no entity's, known cells."""
         if sentence not in self._slots:
-            reader, span, known = (
-                self._reader,
-                self._reader.sentences[sentence],
-                self._cells[sentence],
-            )
+            reader, known = self._reader, self._cells[sentence]
+            span = reader.sentences[sentence]
             names = [place for place, _ in reader.names_in(sentence)]
             runs = (
                 Span(*match.span())
@@ -314,27 +311,27 @@ class Records:
 
     def _readings(self, sentence: int) -> tuple[StatedValue, ...]:
         """All values that a sentence gives to attributes."""
-        text, span = self.reader.text, self.reader.sentences[sentence]
-        shared = _SHARED.search(text, *span)
+        start, end = self.reader.sentences[sentence]
+        shared = _SHARED.search(self.reader.text, start, end)
         return tuple(
-            stated._replace(sure=False)
-            if shared or _BOUND.search(self._before(stated.span, span.start))
-            else stated
-            for stated in self._given(sentence)
+            one._replace(sure=False)
+            if shared or _BOUND.search(self._before(one.span, start))
+            else one
+            for one in self._given(sentence)
         )
 
     def _given(self, sentence: int) -> Iterator[StatedValue]:
         """What a sentence gives by the names of attributes, and by the wordings of others."""
         named = list(read_sentence(self.reader, sentence, tuple(self.labels.values())))
         for one in self._learned(sentence):
-            same = [
-                two for two in named if two.label == one.label and overlap(one.span, [two.span])
-            ]
-            named = [two for two in named if two not in same]
+            touching = [two for two in named if overlap(one.span, [two.span])]
+            same = [two for two in touching if two.label == one.label]
             if one.sure or any(two.sure for two in same):
-                named = [two for two in named if not overlap(one.span, [two.span])]
+                named = [two for two in named if two not in touching]
                 yield one._replace(sure=True)
-            elif not any(overlap(one.span, [two.span]) for two in named):
+                continue
+            named = [two for two in named if two not in same]
+            if touching == same:
                 yield one
         yield from named
 
@@ -381,7 +378,7 @@ class Records:
                 continue
             given = [stated.span for stated in self.readings(about.sentence)]
             for span in self.reader.amounts(self.reader.sentences[about.sentence]):
-                if any(one.start < span.end and span.start < one.end for one in given):
+                if overlap(span, given):
                     continue
                 value = read_value(self.reader.text[slice(*span)])
                 if moments_of(value) and _WHEN.search(self._before(span)):
@@ -455,10 +452,8 @@ class Records:
             plain = [one.value for one in said if one.plain]
             if not all(same_value(plain[0], value, label.unit) for value in plain[1:]):
                 return True
-        times = (
-            {value.text for part in parts for value, _ in self.times(part)} if self._timed else ()
-        )
-        return len(times) > 1
+        dated = parts if self._timed else ()
+        return len({value.text for part in dated for value, _ in self.times(part)}) > 1
 
 
 def same_value(one: Value, other: Value, unit: Unit) -> bool:

@@ -76,7 +76,7 @@ def is_info_box(table: Table) -> bool:
 def is_sum_row(name: str) -> bool:
     """Whether a row's name says that it sums up the others: "Total", "All shops combined"."""
     words = name.lower().split()
-    return bool(words) and (words[0] in _SUMS or words[-1] in _SUMS)
+    return not _SUMS.isdisjoint([*words[:1], *words[-1:]])
 
 
 def is_worked_out(header: str) -> bool:
@@ -164,13 +164,7 @@ def scored(
 
 
 class AnswerVerifier(AnswerReader):
-    """An answer table beside its context; the context is indexed once.
-
-    Args:
-        table: the answer.
-        context: the text that it was made from.
-        query: what was asked for; may be empty.
-    """
+    """The verdicts on an answer table, and what repair asks of it."""
 
     def verify(self, claim: Claim) -> Verdict:
         """The verdict on one claim of the table."""
@@ -216,8 +210,7 @@ class AnswerVerifier(AnswerReader):
         record = self.record(row)
         said = self.records.meets(self.name(row), record) if record else []
         answers = {one: met for one, (met, _) in zip(self.conditions, said, strict=False)}
-        unread = list(self.scope.unread)
-        unmet = []
+        unread, unmet = list(self.scope.unread), []
         for condition in self.scope.conditions:
             met = answers.get(condition) or self._meets_itself(row, condition)
             if met is False:
@@ -229,9 +222,9 @@ class AnswerVerifier(AnswerReader):
         of_text = [name for name in self.scope.topics if self._is_about_all(name)]
         times = self.records.times(record) if record and self.scope.topics else ()
         years = {moment.first[:4] for value, _ in times for moment in moments_of(value)}
+        numbers = record.numbers if record else {}
         for name in self.scope.topics:
             places = self.reader.places.find(name)
-            numbers = record.numbers if record else {}
             known = any(self.reader.sentence_at(one.start) in numbers for one in places)
             # set in another year than that of a title: "the 2031 Cup"
             other_time = years and name[:4].isdigit() and name[:4] not in years
@@ -312,14 +305,10 @@ class AnswerVerifier(AnswerReader):
             evidence = self._evidence(look.beside[0])
             return scored(claim, "supported", f"said of {header!r}", evidence=evidence)
         other = look.other
-        if not self.is_explicit:
-            other = [  # nothing but the entity is named before it
-                one
-                for one in other
-                if not self.reader.has_foreign(
-                    Span(self.reader.starts[one.about.sentence], one.stated.span.start)
-                )
-            ]
+        if not self.is_explicit:  # nothing but the entity is named before it
+            starts, foreign = self.reader.starts, self.reader.has_foreign
+            leads = [Span(starts[one.about.sentence], one.stated.span.start) for one in other]
+            other = [one for one, lead in zip(other, leads, strict=True) if not foreign(lead)]
         elif sure and not other and not look.free:
             other = look.perhaps
         if other and sure:
@@ -439,12 +428,9 @@ class AnswerVerifier(AnswerReader):
 
     def _holds_numbers(self, label: str) -> bool:
         """Whether the context gives numbers or times to an attribute."""
-        kinds = {
-            kind_of(one.value)
-            for name in self.rows_of
-            for record in self.records.of(name)
-            for one in self.records.said(name, record, label)
-        }
+        records = ((name, record) for name in self.rows_of for record in self.records.of(name))
+        said = (one for pair in records for one in self.records.said(*pair, label))
+        kinds = {kind_of(one.value) for one in said}
         return bool(kinds) and "text" not in kinds
 
     def is_unknown(self, row: int) -> bool:
@@ -501,17 +487,17 @@ class AnswerVerifier(AnswerReader):
         record = self.record(row)
         if record is None or not self.is_sure(row) or header in self.scope.computed:
             return None
-        unit = self.labels[header].unit
+        unit, cells = self.labels[header].unit, self.cells_stated(row)
         said = self.records.said(self.name(row), record, header) if self.is_explicit else []
         said = [one for one in said if one.about.bond != "unclear"]
-        same = all(same_value(said[0].value, one.value, unit) for one in said)
-        cells = self.cells_stated(row)
-        fits = all(
-            self.is_of_kind(column, one.value) and one.plain and not overlap(one.stated.span, cells)
+        is_one = all(
+            one.plain
+            and self.is_of_kind(column, one.value)
+            and same_value(said[0].value, one.value, unit)
+            and not overlap(one.stated.span, cells)
             for one in said
         )
-        found = said[0].stated.span if said and same and fits else None
-        found = found or (None if said else self.only_left(row, column))
+        found = self.only_left(row, column) if not said else said[0].stated.span if is_one else None
         return self.context[slice(*found)] if found else None
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import product
 from typing import NamedTuple
 
-from tablemend.programs.execute import read_range
+from tablemend.programs.execute import locate, read_range
 from tablemend.records import ClaimError
 from tablemend.values.cells import is_blank
 from tablemend.values.text import fold
@@ -153,14 +153,12 @@ class _Comparison(NamedTuple):
             for one in [f for f in same if f.rows != other.rows][-1:]:
                 scope = [f for f in free if f is not one and f is not other]
                 column = slots.view.columns[one.column]
-                features = ("compares counts",)
-                ordering = Ordering(column, self.cue.direction, taken, features, column.ordered)
+                ordering = Ordering(column, self.cue.direction, taken, (), column.ordered)
                 counts = float(len(within(scope, one.rows))), float(len(within(scope, other.rows)))
                 if sum(counts) > 0 and max(len(one.rows), len(other.rows)) > 1:
-                    described = [*features, *slots.describe("among", scope, self.words)]
-                    used = taken | one.used | other.used | {self.than}
-                    used = used.union(*(f.used for f in scope))
-                    yield self.outcome(ordering, counts, (one, other), amount, used, described)
+                    known = ["compares counts", *slots.describe("among", scope, self.words)]
+                    used = taken.union({self.than}, *(f.used for f in (one, other, *scope)))
+                    yield self.outcome(ordering, counts, (one, other), amount, used, known)
 
     def of_columns(self) -> Iterator[Derivation]:
         """As in "more gold than silver medals": two columns of one row."""
@@ -181,22 +179,22 @@ class _Comparison(NamedTuple):
         if len(rows) != 1:
             return
         (row,) = rows
-        left_side, right_side = (
+        sides = tuple(
             RowFilter(h.first, h.last, frozenset(rows), taken, h.share, h.column)
             for h in (left[0], right[0])
         )
-        ordering = Ordering(one, self.cue.direction, taken, ("compares columns",), one.ordered)
+        ordering = Ordering(one, self.cue.direction, taken, (), one.ordered)
         values = one.ordered.of[row], other.ordered.of[row]
         amount = self.difference()
         used = taken.union(*(f.used for f in who), amount.tokens if amount else ())
-        features = [*ordering.features, *slots.describe("who", who, words)]
-        yield self.outcome(ordering, values, (left_side, right_side), amount, used, features)
+        known = ["compares columns", *slots.describe("who", who, words)]
+        yield self.outcome(ordering, values, sides, amount, used, known)
 
     def outcome(
         self,
         ordering: Ordering,
         values: tuple[float, float],
-        sides: tuple[RowFilter, RowFilter],
+        sides: Sequence[RowFilter],
         amount: StatedNumber | None,
         used: frozenset[int],
         features: Sequence[str],
@@ -219,21 +217,17 @@ class _Comparison(NamedTuple):
         ]
         reason = f"{column.header}: {', '.join(told)}"
         cells = [cell for side in sides for cell in slots.cells(side.rows, column.index)[:3]]
+        turned = opposite(slots.frame.text(*words)) if gap else ""
+        fault, expected = words, (turned,) if turned else ()
+        error: ClaimError = "TMP" if cue.kind == "temporal" else "CMP"
+        known, decided = tuple(features), tuple(cells)
         # "3 years before" is no number of days
         if amount is not None and truth and column.kind not in ("date", "time", "span"):
-            right = fits(column, abs(gap), amount, hedge_of(slots.frame, amount))
-            reason = f"{reason}, difference {digits(abs(gap))}"
-            known = (*features, "with its difference")
-            difference = (spelled(column, abs(gap), amount),)
-            return Derivation(
-                "compare", right, used, known, tuple(cells), reason, amount.span, difference, "NUM"
-            )
-        turned = opposite(slots.frame.text(*words)) if gap else ""
-        expected = (turned,) if turned else ()
-        error: ClaimError = "TMP" if cue.kind == "temporal" else "CMP"
-        return Derivation(
-            "compare", truth, used, tuple(features), tuple(cells), reason, words, expected, error
-        )
+            truth = fits(column, abs(gap), amount, hedge_of(slots.frame, amount))
+            known += ("with its difference",)
+            reason += f", difference {digits(abs(gap))}"
+            fault, expected, error = amount.span, (spelled(column, abs(gap), amount),), "NUM"
+        return Derivation("compare", truth, used, known, decided, reason, fault, expected, error)
 
     def with_all_others(
         self, ordering: Ordering, who: RowFilter, ties: bool = False
@@ -284,8 +278,7 @@ def references(slots: Slots) -> Iterator[Derivation]:
         value = column.ordered.of.get(row)
         if value is None or (low is None and high is None):
             continue
-        below, above = low is not None and value < low, high is not None and value > high
-        found = "below" if below else "above" if above else "within"
+        found = locate(value, low, high)
         truth = found != "within" if side == "outside" else found == side
         used = taken.union(*(f.used for f in who))
         used |= slots.heading_tokens(column.index)

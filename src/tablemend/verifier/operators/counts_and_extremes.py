@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
+from tablemend.programs.execute import quantify
+from tablemend.programs.program import QuantifierName
 from tablemend.verifier.conditions import unread
 from tablemend.verifier.lexicon import DISTINCT, QUALITIES, THINGS, opposite
 from tablemend.verifier.number_agreement import (
@@ -86,16 +88,13 @@ def _count(slots: Slots, stated: StatedNumber) -> Iterator[Derivation]:
     thing = next((place for place in range(start, end) if words[place] in THINGS), None)
     hedge = hedge_of(frame, stated)
     distinct = not DISTINCT.isdisjoint(words[stated.last : end])
+    there = "there" in words[max(0, stated.first - 3) : stated.first]
     features = [
         f"count before {after if after in THINGS | PREPOSITIONS else 'another word'}",
         f"count after {before if before in _BEFORE_COUNTS else 'another word'}",
         *(["counts a thing"] if thing is not None else []),
         *(_counted(slots, noun, stated) if noun else []),
-        *(
-            ["counts after there"]
-            if "there" in words[max(0, stated.first - 3) : stated.first]
-            else []
-        ),
+        *(["counts after there"] if there else []),
         *(["counts of a whole"] if whole else []),
         *(["count hedged"] if hedge else []),
     ]
@@ -187,6 +186,8 @@ def quantifiers(slots: Slots) -> Iterator[Derivation]:
         sense = {"never": "none", "both": "all", "neither": "none"}.get(sense, sense)
         if sense not in ("all", "none", "most", "half"):
             continue
+        few = sense == "most" and cue.direction < 0
+        quantifier = cast(QuantifierName, "few" if few else sense)
         words = (first, last)
         sizes = (s.last for s in frame.amounts if s.first == last and size_of(frame, s))
         size_end = next(sizes, last) if sense == "all" else last  # "all four regions"
@@ -214,12 +215,7 @@ def quantifiers(slots: Slots) -> Iterator[Derivation]:
             if listed and scope and len(scope[0].members) == 2:
                 number, size = sum(bool(m & hits) for m in scope[0].members), 2
             not_all = sense == "all" and first > 0 and frame.words[first - 1] == "not"
-            truth = {
-                "all": (number == size) is not not_all,
-                "none": not number,
-                "most": 2 * number > size if cue.direction >= 0 else 2 * number < size,
-                "half": 2 * number == size,
-            }[sense]
+            truth = quantify(quantifier, number, size) is not not_all
             exceptions = (rows - hits) if sense == "all" else hits
             used = range_set(first - not_all, last).union(*(f.used for f in free))
             left = len(unread(frame, used, frame.clause(first)))
@@ -271,9 +267,7 @@ def only(slots: Slots) -> Iterator[Derivation]:
                         *slots.describe("said", said, words),
                     ),
                     slots.cells(rows or own, said[0].column),
-                    f"also {name_rows(slots.frame, others)}"
-                    if others
-                    else f"{number_of(len(rows))}",
+                    f"also {name_rows(slots.frame, others)}" if others else number_of(len(rows)),
                     words,
                 )
 
@@ -304,14 +298,9 @@ def extremes(slots: Slots) -> Iterator[Derivation]:
             extreme = _Extreme(slots, ordering, number, words, shared)
             free = slots.free(ordering.used | range_set(*words), ordering.column.index)
             part, free = _own_part(slots, words, free)
-            after = next(
-                (
-                    f  # as B is in "A has the most, followed by B"
-                    for f in free
-                    if {"followed", "by"} <= set(frame.words[max(0, f.first - 5) : f.first])
-                ),
-                None,
-            )
+            led = ((f, frame.words[max(0, f.first - 5) : f.first]) for f in free)
+            # as B is in "A has the most, followed by B"
+            after = next((f for f, before in led if {"followed", "by"} <= set(before)), None)
             free = [f for f in free if f is not after]
             noun = frame.words[first:last] in (("high",), ("low",), ("highs",), ("lows",))
             for who, among in () if noun else slots.splits(free):  # "a high of 17" is its value

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from statistics import fmean, median
+from typing import cast
 
+from tablemend.programs.execute import AGGREGATES
+from tablemend.programs.program import AggregateOp
 from tablemend.verifier.lexicon import Cue, opposite
 from tablemend.verifier.number_agreement import (
     GAINING,
@@ -38,7 +40,6 @@ _ROOM = 8  # of so many steps one may go the other way in "rose steadily"
 _STEADY = frozenset(
     "each every steadily consistently continuously continually constantly always".split()
 )
-_TOTALS: dict[str, Callable[[list[float]], float]] = {"sum": sum, "mean": fmean, "median": median}
 _RATIOS = {"multiply": 2.0, "divide": 0.5}
 _LIMITS = frozenset("below under above over".split())
 _ENDS = ("from", "to", "reaching", "at")
@@ -58,8 +59,9 @@ def totals(slots: Slots) -> Iterator[Derivation]:
         words = (first, last)
         if cue.sense == "range":
             yield from _range(slots, words)
-        if cue.sense not in _TOTALS:
+        if cue.sense not in ("sum", "mean", "median"):
             continue
+        sense = cast(AggregateOp, cue.sense)
         named = [h for h in frame.headings if slots.view.columns[h.column].adds_up]
         named.sort(key=lambda h: h.first - last if h.first >= last else first - h.last + 2)
         for place, heading in enumerate(named[:2]):
@@ -71,17 +73,17 @@ def totals(slots: Slots) -> Iterator[Derivation]:
             for near, stated in enumerate(numbers[:2]):
                 of = frame.words[stated.last : stated.last + 1] == ("of",)
                 features = (
-                    cue.sense,
+                    sense,
                     f"column {place}{' inside' if inside else ''}",
                     f"number {near}{' of' if of else ''}",
                     "whole name" if heading.share > 0.99 else "part of a name",
                 )
-                yield from _total(slots, cue.sense, words, heading, stated, features)
+                yield from _total(slots, sense, words, heading, stated, features)
 
 
 def _total(
     slots: Slots,
-    sense: str,
+    sense: AggregateOp,
     words: tuple[int, int],
     heading: ColumnMention,
     stated: StatedNumber,
@@ -101,7 +103,7 @@ def _total(
         values = [column.ordered.of[row] for row in rows if row in column.ordered.of]
         if len(values) < 2:
             continue
-        value = _TOTALS[sense](values)
+        value = AGGREGATES[sense](values)
         exact = stated.amount.number.decimals or value != int(value)
         slack = 0.5 * 10.0**-stated.amount.number.decimals + 1e-9
         rounded = bool(exact) and abs(value - stated.value) <= slack

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from tablemend.programs.execute import find_nth
 from tablemend.records import ClaimError
 from tablemend.values.units import MEASURES
 from tablemend.verifier.conditions import PHRASE_ENDS, column_pairs
@@ -100,8 +101,7 @@ class Slots:
 
     def heading_tokens(self, column: int) -> frozenset[int]:
         """The tokens that name a column."""
-        named = (h for h in self.frame.headings if h.column == column)
-        return frozenset(place for h in named for place in range(h.first, h.last))
+        return frozenset(p for h in self.frame.headings if h.column == column for p in h.tokens)
 
     def free(self, taken: frozenset[int], *columns: int) -> list[RowFilter]:
         """What narrows rows down beside some tokens, and is not of some columns."""
@@ -195,21 +195,22 @@ def number_of(number: int, what: str = "row") -> str:
 
 
 def where(frame: SentenceLinks, filters: Sequence[RowFilter]) -> str:
-    """What narrows rows down: " where Won: more than ten"; nothing without it."""
-    said = ", ".join(f"{frame.view.columns[f.column].header}: {_words(frame, f)}" for f in filters)
-    return f" where {said}" if said else ""
+    """What narrows rows down: " where Won: more than ten"; nothing without it.
 
-
-def _words(frame: SentenceLinks, f: RowFilter) -> str:
-    """The words of a filter, with the "more than" before it and the "or more" behind it."""
-    named = {p for h in frame.headings if h.column == f.column for p in range(h.first, h.last)}
-    own, (first, last) = f.used - named, f.span
-    while first - 1 in own:
-        first -= 1
-    while last in own:
-        last += 1
-    denied = any(frame.words[place] in _DENIALS for place in own if place < first)
-    return f"not {frame.text(first, last)}" if denied else frame.text(first, last)
+    With the "more than" before a filter and the "or more" behind it.
+    """
+    said = []
+    for f in filters:
+        named = {p for h in frame.headings if h.column == f.column for p in h.tokens}
+        own, (first, last) = f.used - named, f.span
+        while first - 1 in own:
+            first -= 1
+        while last in own:
+            last += 1
+        denied = any(frame.words[place] in _DENIALS for place in own if place < first)
+        words = f"{'not ' if denied else ''}{frame.text(first, last)}"
+        said.append(f"{frame.view.columns[f.column].header}: {words}")
+    return f" where {', '.join(said)}" if said else ""
 
 
 # ---- orderings
@@ -220,6 +221,8 @@ _PHYSICAL = frozenset(
     "long short tall heavy light old young wide deep fast slow wet dry sunny windy".split()
 )
 """What no column can be without saying so: a salary is no "longest"."""
+_LIKELIEST = "by its number,in the phrase,by its adjective,before,behind,the only one".split(",")
+"""How a column is named, the surest way first."""
 _MOST = 4
 TIMES = frozenset(unit for unit, (measure, *_) in MEASURES.items() if measure == "time")
 
@@ -276,12 +279,8 @@ def orderings(frame: SentenceLinks, cue: Cue, first: int, last: int) -> list[Ord
             continue  # who leads, and not in what; but "5 points ahead"
         tokens = used | heading.tokens
         share = "whole" if heading.share > 0.99 else "half" if heading.share >= 0.5 else "part"
-        by = (
-            " by"
-            if {"by", "on", "of", "in"}
-            & set(frame.words[max(0, heading.first - 2) : heading.first])
-            else ""
-        )
+        led = set(frame.words[max(0, heading.first - 2) : heading.first])
+        by = " by" if led & {"by", "on", "of", "in"} else ""
         fields = "most said" if frame.context(column) > 0.6 else "little said"
         found.append((column, tokens, (f"column {how}{by}", f"column {share}", f"column {fields}")))
     for column in frame.view.columns:
@@ -315,15 +314,7 @@ def orderings(frame: SentenceLinks, cue: Cue, first: int, last: int) -> list[Ord
             for column in plain
             if any(states(column, column.ordered, row, s) for s in stated for row in frame.rows)
         ]
-    order = (
-        "by its number",
-        "in the phrase",
-        "by its adjective",
-        "before",
-        "behind",
-        "the only one",
-    )
-    found.sort(key=lambda one: next(i for i, how in enumerate(order) if how in one[2][0]))
+    found.sort(key=lambda one: next(i for i, how in enumerate(_LIKELIEST) if how in one[2][0]))
     kept: dict[int, Ordering] = {}
     for column, tokens, features in found:
         turned = not quality.inverse.isdisjoint(column.terms)
@@ -357,10 +348,5 @@ def phrase_end(frame: SentenceLinks, first: int) -> int:
 
 def nth_rows(ordered: Order, rows: frozenset[int], direction: int, number: int) -> frozenset[int]:
     """The rows with the n-th value from the top, or from the bottom; ties share a place."""
-    values = [(value, row) for value, row in ordered.values if row in rows]
-    if direction > 0:
-        values.reverse()
-    if not 0 < number <= len(values):
-        return frozenset()
-    wanted = values[number - 1][0]
-    return frozenset(row for value, row in values if value == wanted)
+    values = ((value, row) for value, row in ordered.values if row in rows)
+    return frozenset(find_nth(values, "max" if direction > 0 else "min", number))
