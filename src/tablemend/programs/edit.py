@@ -396,11 +396,6 @@ def are_compatible(
 
     Nothing is said twice in two ways, numbers agree with the way that they are compared, and a
     count is less than that of all.
-
-    Args:
-        edited: what was edited.
-        beside: what else its sentence says.
-        others: what the other sentences say.
     """
     if {*map(_asked, edited)} & {*map(_asked, (*beside, *others))}:
         return False

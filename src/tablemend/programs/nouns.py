@@ -84,11 +84,7 @@ def plural_of(noun: str) -> str:
 
 
 def measure_label(path: Sequence[str]) -> str:
-    """What a sentence calls a column: its header without the unit; empty where it has no words.
-
-    Args:
-        path: the levels of the header, from the top.
-    """
+    """What a sentence calls a column: its header without the unit; empty where it has no words."""
     parts = [part for level in path if (part := _BRACKETS.sub("", level).strip())]
     if not parts or len(parts) > 2:
         return ""

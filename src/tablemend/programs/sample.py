@@ -41,12 +41,7 @@ _PERCENT = Unit(symbol="%")
 
 
 class Sampler:
-    """Draws statements; each is ``None`` where what was drawn cannot be said of this table.
-
-    Args:
-        speaker: the table.
-        rng: what draws.
-    """
+    """Draws statements; each is ``None`` where what was drawn cannot be said of this table."""
 
     def __init__(self, speaker: TableDescriber, rng: Random) -> None:
         self.speaker, self.rng = speaker, rng

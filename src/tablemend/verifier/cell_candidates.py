@@ -111,12 +111,7 @@ def bucket(words: int) -> str:
 
 
 class Lookups:
-    """The look-ups of one sentence in one table.
-
-    Args:
-        frame: the sentence over the table, by rows or by columns.
-        context: features of the sentence that every candidate shares.
-    """
+    """The look-ups of one sentence in one table."""
 
     def __init__(self, frame: SentenceLinks, context: tuple[str, ...] = ()) -> None:
         self.frame = frame
@@ -129,19 +124,13 @@ class Lookups:
     def candidates(self) -> Iterator[Candidate]:
         """All candidates, for every stated number, period and name."""
         for stated in self.frame.amounts:
-            in_header = any(  # a part of a column's name that is said: "1990 - 95"
-                h.first <= stated.first < stated.last <= h.last
-                and h.last - h.first > stated.last - stated.first
-                and h.share > 0.99
-                for h in self.frame.headings
-            )
+            whole = (h for h in self.frame.headings if h.share > 0.99)
+            in_header = any(h.encloses(*stated.span) for h in whole)  # "1990 - 95"
             if stated.amount.role != "year" and not in_header and isfinite(stated.value):
                 found = list(self.of_number(stated))
                 # no other rows deny a number where the row right behind it has it: "14% in Q4"
                 given = any(one.truth and one.features.keys() >= _RIGHT_BEHIND for one in found)
-                yield from (
-                    one for one in found if not (given and "of another row" in one.features)
-                )
+                yield from (o for o in found if not (given and "of another row" in o.features))
         for link in self.frame.links.moments:
             yield from self.of_period(link)
         for phrase in self.frame.phrases:
@@ -277,11 +266,8 @@ class Lookups:
                 continue
             if operation == "share":
                 shares.append((value, cells))
-            right = (
-                holds(value, stated)
-                if operation in ("ratio", *_RELATIVE)
-                else fits(column, value, stated)
-            )
+            plain = operation in ("ratio", *_RELATIVE)
+            right = holds(value, stated) if plain else fits(column, value, stated)
             name = f"derived {operation} {how}"
             if not right or name in seen:
                 continue
@@ -325,12 +311,8 @@ class Lookups:
                     for value in [*part, sum(part)] if total else ():
                         yield "share", 100 * value / total, column, cells, how
         for row in single or (self.view.rows if len(self.view.rows) == 1 else ()):
-            own = [
-                (c, number)
-                for c in among
-                if (number := self.view.columns[c].ordered.of.get(row)) is not None
-                and self.view.columns[c].adds_up
-            ]
+            summed = (self.view.columns[c] for c in among if self.view.columns[c].adds_up)
+            own = [(c.index, c.ordered.of[row]) for c in summed if row in c.ordered.of]
             pairs = [(c, v) for c, v in own if c in named] if len(named) > 1 else own[:_COLUMNS]
             for (one, left), (other, right) in combinations(pairs, 2):
                 for name, value in _pairwise(left, right):
@@ -350,14 +332,12 @@ class Lookups:
             outcome, cells = self._agreement(stated.amount, entity.rows, column)
             if outcome != "unit" or is_telling(stated.amount):
                 found[outcome] += cells
-        outcomes: tuple[Agreement, ...] = ("same", "unit", "different")
-        for outcome in outcomes:
-            if cells := found[outcome]:
-                features = [*own, "col none", *entity.features]
-                if outcome == "different":  # it may be computed from cells
-                    outcome, cells = "near", []
-                yield self._candidate(stated, features, outcome, cells[:3])
-                return
+        features = [*own, "col none", *entity.features]
+        if found["same"] or found["unit"]:
+            best: Agreement = "same" if found["same"] else "unit"
+            yield self._candidate(stated, features, best, found[best][:3])
+        elif found["different"]:  # it may be computed from cells
+            yield self._candidate(stated, features, "near", [])
 
     def _candidate(
         self,
@@ -453,9 +433,7 @@ class Lookups:
         ratio = min(max(one, 1 / one) if one else 1e9 for one in ratios)
         if ratio == 1:
             return "off sign"
-        return (
-            f"off {'1.2' if ratio < 1.2 else '2' if ratio < 2 else '10' if ratio < 10 else '1000'}"
-        )
+        return f"off {next((most for most in ('1.2', '2', '10') if ratio < float(most)), '1000')}"
 
     def _number_features(self, stated: StatedNumber) -> list[str]:
         amount = stated.amount
@@ -604,9 +582,8 @@ class Lookups:
         dated = [c for c in self.view.columns if c.kind in kinds or (c.temporal and not clock)]
         named = {h.column for h in self.frame.headings}
         dated.sort(key=lambda column: column.index not in named)
-        entities = [
-            one for one in self._entities((first, last), None) if one.filters or one.carried
-        ]
+        every = self._entities((first, last), None)
+        entities = [one for one in every if one.filters or one.carried]
         rows = [row for entity in entities for row in entity.rows[:_MANY]]
         given = clock and any(
             self._same_period((row, column.index), moment.readings)
@@ -727,12 +704,10 @@ class Lookups:
 
     def _nearest(self, column: int, place: tuple[int, int]) -> tuple[int, ColumnMention | None]:
         best: tuple[int, ColumnMention | None] = (1000, None)
-        for heading in self.frame.headings:
-            if heading.column == column:
-                words, breaks, numbers, side = self._gap(heading.span, place)
-                cost = words + 3 * breaks + 4 * numbers + (side == "before")
-                if cost < best[0]:
-                    best = (cost, heading)
+        for heading in (h for h in self.frame.headings if h.column == column):
+            words, breaks, numbers, side = self._gap(heading.span, place)
+            cost = words + 3 * breaks + 4 * numbers + (side == "before")
+            best = (cost, heading) if cost < best[0] else best
         return best
 
     def _heading_features(self, column: int, place: tuple[int, int]) -> list[str]:
@@ -765,12 +740,12 @@ class Lookups:
         ]
         free = self._of_own_part(free, place)
         gaps = {id(f): self._gap(f.span, place) for f in free}
-        cost = {
-            id(f): g[0] + 2 * g[1] + 2 * g[2] + 3 * (g[3] == "after")
-            for f in free
-            if (g := gaps[id(f)])
-        }
-        free.sort(key=lambda f: cost[id(f)])
+
+        def cost(f: RowFilter) -> int:
+            words, breaks, numbers, side = gaps[id(f)]
+            return words + 2 * breaks + 2 * numbers + 3 * (side == "after")
+
+        free.sort(key=cost)
         found: list[_Entity] = []
         seen: set[frozenset[int]] = set()
         for number, anchor in enumerate(free[:_ENTITIES]):
@@ -834,12 +809,8 @@ class Lookups:
             free = [f for f in free if first <= f.first < last or f.last <= opening]
         own = self.frame.comparison(place[0])
         part = {f.column for f in free if own and self.frame.comparison(f.first) == own}
-        return [
-            f
-            for f in free
-            if (other := self.frame.comparison(f.first)) == own
-            or (other is None and f.column not in part)
-        ]
+        others = ((f, self.frame.comparison(f.first)) for f in free)
+        return [f for f, its in others if its == own or (its is None and f.column not in part)]
 
     def _own_member(self, names: RowFilter, place: tuple[int, int]) -> frozenset[int]:
         """The rows of the 2nd name for the 2nd number: "A and B scored 5 and 7"."""
@@ -930,13 +901,10 @@ class Lookups:
     @cached_property
     def _breaks(self) -> list[int]:
         """For each token how many borders stand before it."""
-        found, count = [], 0
-        for place, word in enumerate(self.frame.words):
-            if place and _BREAK.search(self.frame.between(place - 1, place)):
-                count += 1
-            count += word in _BREAKING
-            found.append(count)
-        return [*found, count]
+        words, between = self.frame.words, self.frame.between
+        marks = [bool(p and _BREAK.search(between(p - 1, p))) for p in range(len(words))]
+        found = list(accumulate(m + (w in _BREAKING) for m, w in zip(marks, words, strict=True)))
+        return [*found, *(found[-1:] or [0])]
 
     @cached_property
     def _named_tokens(self) -> frozenset[int]:
@@ -987,8 +955,7 @@ def _listed(
     for item in items:
         if last < 0 or frame.words[last : item.first] not in ((), ("and",)):
             found.append([])
-        if item.first >= last:
-            found[-1].append(item.first)
+        found[-1] += [item.first] if item.first >= last else []
         last = item.last
     return found
 
@@ -1015,10 +982,8 @@ def _reason(said: str, truth: bool | None, expected: Sequence[str]) -> str:
 
 def _weekday(iso: str) -> str:
     """The weekday of a day; empty for anything else."""
-    if len(iso) != 10:
-        return ""
     try:
-        return _DAYS[date.fromisoformat(iso).weekday()]
+        return _DAYS[date.fromisoformat(iso).weekday()] if len(iso) == 10 else ""
     except ValueError:
         return ""
 
@@ -1029,12 +994,9 @@ def _weekdays(frame: SentenceLinks) -> Iterator[RowFilter]:
         if link.moment.kind != "weekday" or link.places or frame.view.turned:
             continue
         first, last = frame.token_range(link.start, link.end)
+        day = link.moment.readings[0]
         for column in frame.view.columns:
-            rows = frozenset(
-                row
-                for row, dates in column.dates.items()
-                if _weekday(dates[0]) == link.moment.readings[0]
-            )
+            rows = frozenset(r for r, dates in column.dates.items() if _weekday(dates[0]) == day)
             if rows and first < last:
                 yield RowFilter(first, last, rows, range_set(first, last), 1.0, column.index)
                 break
@@ -1052,14 +1014,10 @@ def _grade(features: Sequence[str], name: str) -> str:
 
 def scope_features(frame: SentenceLinks) -> list[str]:
     """What of a sentence makes every look-up of it doubtful."""
-    found = []
-    start, end = frame.links.span
-    if _SCOPE.search(frame.reading.plain, start, end):
-        found.append("other scope")
-    if frame.links.unknown_names:
-        found.append("unknown name")
-    if len(frame.linking.source.grids) > 1:
-        found.append("several tables")
-    if frame.view.grid.key_value:
-        found.append("list of attributes")
-    return found
+    known = {
+        "other scope": _SCOPE.search(frame.reading.plain, *frame.links.span),
+        "unknown name": frame.links.unknown_names,
+        "several tables": len(frame.linking.source.grids) > 1,
+        "list of attributes": frame.view.grid.key_value,
+    }
+    return [name for name, holds_of in known.items() if holds_of]

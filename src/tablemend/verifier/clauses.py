@@ -129,8 +129,7 @@ def name_spans(tokens: list[Token]) -> list[Span]:
         if not tokens[place].capital:
             place += 1
             continue
-        last = place
-        ahead = place + 1
+        last, ahead = place, place + 1
         while ahead < len(tokens):
             token = tokens[ahead]
             if token.capital:
@@ -251,8 +250,7 @@ class Part:
     tokens: list[Token] = field(repr=False)
 
 
-@dataclass(slots=True)
-class _Draft:
+class _Draft(NamedTuple):
     """A part in the making: how it was cut off, and its tokens."""
 
     how: str
@@ -347,10 +345,8 @@ class Clauses:
         following = tokens[ahead].word
         if not seen:
             return "", 0
-        if comma and following in _RELATIVE:
-            return "relative", 1
-        if comma and following == "with":
-            return "with", 1
+        if comma and following in (*_RELATIVE, "with"):
+            return "with" if following == "with" else "relative", 1
         if comma and is_participle(following) and not tokens[ahead].capital:
             return "participle", 1
         joined = following in _CONJUNCTIONS
@@ -522,14 +518,12 @@ def _subject_start(tokens: list[Token], verb: int | None) -> int:
     """Where the subject begins: behind "In 2020 ," and "However ,"."""
     if verb is None:
         return 0
-    commas = [place for place in range(verb) if tokens[place].word == ","]
+    opening, commas = tokens[0].word, [p for p in range(verb) if tokens[p].word == ","]
     if not commas:
         # "In 2020 revenue rose": where the time ends is not sure.
-        return verb if tokens[0].word in _PREPOSITIONS else 0
-    opening = tokens[0].word
-    if opening in _PREPOSITIONS or commas[0] <= 2 or opening.endswith(("ed", "ing")):
-        return commas[-1] + 1
-    return 0
+        return verb if opening in _PREPOSITIONS else 0
+    leads = opening in _PREPOSITIONS or commas[0] <= 2 or opening.endswith(("ed", "ing"))
+    return commas[-1] + 1 if leads else 0
 
 
 def _subject_end(tokens: list[Token], start: int, verb: int) -> int:

@@ -249,7 +249,7 @@ def years(frame: SentenceLinks, dated: frozenset[int]) -> Iterator[RowFilter]:
                 for row in frame.rows
                 if (years := years_of(column, row)) and years[0] <= high and low <= years[1]
             )
-            if (rows and len(rows) < len(frame.rows)) or (rows and len(columns) == 1):
+            if rows and (len(rows) < len(frame.rows) or len(columns) == 1):
                 yield RowFilter(first, last, rows, frozenset(used), 0.8, column.index)
                 break
 
@@ -356,13 +356,8 @@ def _ranges(frame: SentenceLinks) -> Iterator[RowFilter]:
             continue
         column = frame.view.columns[heading.column]
         of = column.ordered.of
-        rows = frozenset(
-            row
-            for row, value in of.items()
-            if row in frame.rows
-            and fits(column, value, one, "at least")
-            and fits(column, value, other, "at most")
-        )
+        over = {row for row in frame.rows & of.keys() if fits(column, of[row], one, "at least")}
+        rows = frozenset(row for row in over if fits(column, of[row], other, "at most"))
         used = range_set(one.first - 1, other.last) | heading.tokens
         yield RowFilter(one.first, other.last, rows, used, 0.9, column.index, True)
 
@@ -416,11 +411,8 @@ def column_pairs(frame: SentenceLinks) -> Iterator[RowFilter]:
             continue
         left, right = pair
         one, other = (frame.view.columns[h.column].ordered.of for h in pair)
-        rows = frozenset(
-            row
-            for row in frame.rows
-            if row in one and row in other and (one[row] - other[row]) * cue.direction > 1e-9
-        )
+        both = frame.rows & one.keys() & other.keys()
+        rows = frozenset(row for row in both if (one[row] - other[row]) * cue.direction > 1e-9)
         used = range_set(first, last) | left.tokens | right.tokens
         used |= {p for p in range(last, len(frame.words)) if frame.words[p] == "than"}
         start, end = min(used), max(used) + 1

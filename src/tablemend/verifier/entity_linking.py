@@ -83,24 +83,17 @@ class MomentLink:
     """A period of the text that headers or cells state.
 
     Attributes:
-        moment: what the text says, with its place.
+        start, end: place of the words.
+        moment: what the text says.
         columns: columns whose header states the same or a part of it.
         places: row and column of the cells that do.
     """
 
+    start: int
+    end: int
     moment: Moment
     columns: tuple[int, ...]
     places: tuple[tuple[int, int], ...]
-
-    @property
-    def start(self) -> int:
-        """Where it begins."""
-        return self.moment.start
-
-    @property
-    def end(self) -> int:
-        """Where it ends."""
-        return self.moment.end
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,12 +156,7 @@ class WordTerms(NamedTuple):
 
 
 class Headings:
-    """Finds the headings that a text names.
-
-    Args:
-        reading: the text.
-        index: the tables.
-    """
+    """Finds the headings that a text names."""
 
     def __init__(self, reading: Reading, index: Index) -> None:
         self._reading = reading
@@ -371,12 +359,7 @@ _COUNTING = re.compile(r"\s*(?:of|:|was|were|is|at)\s*(?:about |around )?")
 
 
 class Linking:
-    """A text linked to a source.
-
-    Args:
-        reading: the text.
-        source: the tables.
-    """
+    """A text linked to a source."""
 
     def __init__(self, reading: Reading, source: Source) -> None:
         self.reading = reading
@@ -391,12 +374,10 @@ class Linking:
 
         The subject is the carried one of the sentence in which the part begins.
         """
-        sentence = self.sentence_at(span.start)
-        start, end = self.reading.sentences[sentence] if self.reading.sentences else span
-        found = self.sentence_links[sentence].get(grid) if self.sentence_links else None
-        if found is None:
-            return Links(grid, span)
-        return found if (start, end) == span else found.within(span.start, span.end)
+        number = self.sentence_at(span.start)
+        found = self.sentence_links[number].get(grid) if self.sentence_links else None
+        found = found or Links(grid, span)
+        return found if found.span == span else found.within(span.start, span.end)
 
     @cached_property
     def sentence_links(self) -> tuple[dict[int, Links], ...]:
@@ -464,12 +445,7 @@ class Linking:
             said = [
                 link
                 for link in headings.get(number, [])
-                if not any(
-                    cell.start <= link.start
-                    and link.end <= cell.end
-                    and cell.end - cell.start > link.end - link.start
-                    for cell in cells
-                )
+                if not any(_is_part(link, cell) for cell in cells)
             ]
             rows = _without_totals(grid, rows, said)
             columns = [link for link in said if isinstance(link, ColumnLink)]
@@ -479,18 +455,10 @@ class Linking:
                 for line in _without_totals(grid, lines, columns)
                 if not any(row.start < line.end and line.start < row.end for row in rows)
             )
-            found[number] = Links(
-                number,
-                sentence,
-                tuple(columns),
-                tuple(sorted(rows, key=lambda link: link.start)),
-                cells,
-                tuple(self._moment(number, moment) for moment in moments),
-                tuple(amounts),
-                unknown_names,
-                carried.get(number, ()),
-                scoped_phrases,
-            )
+            named = tuple(columns), tuple(sorted(rows, key=lambda link: link.start)), cells
+            dated = tuple(self._moment(number, moment) for moment in moments)
+            rest = tuple(amounts), unknown_names, carried.get(number, ()), scoped_phrases
+            found[number] = Links(number, sentence, *named, dated, *rest)
         return found
 
     def _scoped_phrases(
@@ -621,7 +589,8 @@ class Linking:
         dated = (self.index.dates.get(reading, ()) for reading in moment.readings)
         columns = {column for known in headed for number, column in known if number == grid}
         places = {(p.row, p.column) for known in dated for p in known if p.grid == grid}
-        return MomentLink(moment, tuple(sorted(columns)), tuple(sorted(places)))
+        found = tuple(sorted(columns)), tuple(sorted(places))
+        return MomentLink(moment.start, moment.end, moment, *found)
 
 
 def _subject(links: Links) -> tuple[int, ...]:
@@ -641,6 +610,12 @@ def _inside(place: int, spans: Sequence[tuple[int, int] | ScopedPhrase]) -> bool
     return any(span[0] <= place < span[1] for span in spans)
 
 
+def _is_part(one: ColumnLink | RowLink, other: ColumnLink | CellLink) -> bool:
+    """Whether words stand in longer ones."""
+    inside = other.start <= one.start and one.end <= other.end
+    return inside and one.end - one.start < other.end - other.start
+
+
 def _without_totals(
     grid: Grid, rows: tuple[RowLink, ...], said: Sequence[ColumnLink | RowLink]
 ) -> tuple[RowLink, ...]:
@@ -652,11 +627,7 @@ def _without_totals(
     totals = {line.index for line in grid.lines if line.total}
     whole = [link for link in said if isinstance(link, ColumnLink) and link.coverage == 1]
 
-    def is_in(row: RowLink, link: ColumnLink) -> bool:
-        inside = link.start <= row.start and row.end <= link.end
-        return inside and row.end - row.start < link.end - link.start
-
-    apart = [row for row in rows if not any(is_in(row, link) for link in whole)]
+    apart = [row for row in rows if not any(_is_part(row, link) for link in whole)]
     return tuple(
         row
         for row in rows

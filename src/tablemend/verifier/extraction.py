@@ -60,11 +60,8 @@ _GUARD = 30  # characters before a list
 
 def noun_items(text: str, part: Part) -> list[Span]:
     """The items of a list of three or more nouns: "Wi-Fi, a compass and NFC"."""
-    found = [
-        item
-        for item in _segments(text, predicate(part))
-        if item.start < item.end and len(text[item.start : item.end].split()) <= _MAX_NOUNS
-    ]
+    items = [item for item in _segments(text, predicate(part)) if item.start < item.end]
+    found = [item for item in items if len(text[slice(*item)].split()) <= _MAX_NOUNS]
     return found if len(found) >= 3 else []
 
 
@@ -77,14 +74,7 @@ def predicate(part: Part) -> Span:
 
 
 class Items:
-    """The lists of a part.
-
-    Args:
-        text: the document's text.
-        part: a part of one of its sentences.
-        amounts: the amounts and dates of the part, in order.
-        nouns: what :func:`noun_items` finds in it.
-    """
+    """The lists of a part."""
 
     def __init__(
         self, text: str, part: Part, amounts: Sequence[Span], nouns: Sequence[Span]
@@ -104,13 +94,10 @@ class Items:
     @property
     def single(self) -> list[Span]:
         """The items that state one thing by their article alone: "a steal" among amounts."""
-        return [
-            item
-            for item in self._items[1:]
-            if not self._is_nouns
-            and _ARTICLE.match(self._text, item.start, item.end)
-            and not any(item.start <= amount.start < item.end for amount in self._amounts)
-        ]
+        items = () if self._is_nouns else self._items[1:]
+        starts = [amount.start for amount in self._amounts]
+        led = (item for item in items if _ARTICLE.match(self._text, *item))
+        return [item for item in led if not any(item.start <= s < item.end for s in starts)]
 
     def statement(self, focus: Span) -> str:
         """The part's statement with only the item that a focus stands in.
@@ -329,11 +316,9 @@ def _belong(plain: str, one: _Focus, other: _Focus) -> bool:
         return True
     if plain[one.end : other.start] == " . ":  # "73 . 95 %" of tokenised texts
         return plain[one.start : one.end].isdecimal() and plain[other.start].isdecimal()
-    return (
-        one.kind == "temporal"
-        and _PERIOD.search(plain, max(0, one.end - 12), one.end) is not None
-        and _YEAR_OF.fullmatch(plain, one.end, other.end) is not None
-    )
+    period = _PERIOD.search(plain, max(0, one.end - 12), one.end)
+    year = _YEAR_OF.fullmatch(plain, one.end, other.end)
+    return one.kind == "temporal" and period is not None and year is not None
 
 
 def _is_season(plain: str, one: _Focus, other: _Focus) -> bool:

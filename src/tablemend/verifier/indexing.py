@@ -65,11 +65,7 @@ class Heading(NamedTuple):
 
 
 class Index:
-    """All grids of a source.
-
-    Args:
-        grids: they are numbered as they stand here.
-    """
+    """All grids of a source."""
 
     def __init__(self, grids: tuple[Grid, ...]) -> None:
         self.grids = grids
@@ -345,12 +341,7 @@ _ADJECTIVE = re.compile(r"(?:an|ese|ish|ic|ch|ek|ian|i|ss)$")
 
 
 class UnknownNames:
-    """Finds runs of capitalised words that are unknown to the tables.
-
-    Args:
-        reading: the text.
-        index: the tables.
-    """
+    """Finds runs of capitalised words that are unknown to the tables."""
 
     def __init__(self, reading: Reading, index: Index) -> None:
         self._text = reading.text
@@ -363,11 +354,6 @@ class UnknownNames:
         """The unknown names of a sentence.
 
         Its first word is one only in a run of several ("Bradley Beal led ...").
-
-        Args:
-            sentence: its place.
-            tokens: its words.
-            taken: places of what is known: cells, headers, periods.
         """
         if not self._cased:
             return ()

@@ -99,11 +99,8 @@ def _place(
 
 def _content(text: str, span: Span) -> list[PlacedToken]:
     """The words that say something, with their places in the text."""
-    return [
-        PlacedToken(token.word, token.start + span.start, token.end + span.start)
-        for token in placed_tokens(align(text[span.start : span.end]))
-        if token.word not in _EMPTY
-    ]
+    tokens, at = placed_tokens(align(text[slice(*span)])), span.start
+    return [PlacedToken(w, s + at, e + at) for w, s, e in tokens if w not in _EMPTY]
 
 
 def _numbers(passage: str) -> frozenset[str]:
@@ -191,12 +188,10 @@ class _Asker:
 
 def usage_of(completions: Sequence[Completion]) -> Usage:
     """What answers took; those from the request cache count like any other."""
-    return Usage(
-        len(completions),
-        sum(completion.prompt_tokens for completion in completions),
-        sum(completion.completion_tokens for completion in completions),
-        sum(completion.finish_reason == "error" for completion in completions),
-    )
+    prompts = sum(completion.prompt_tokens for completion in completions)
+    answers = sum(completion.completion_tokens for completion in completions)
+    failed = sum(completion.finish_reason == "error" for completion in completions)
+    return Usage(len(completions), prompts, answers, failed)
 
 
 class LLMVerifier(_Asker):
@@ -250,14 +245,7 @@ class LLMVerifier(_Asker):
 
 
 def slots_of(statement: str, shown: Premise, source: Source, query: str = "") -> dict[str, str]:
-    """What fills the prompt :data:`VERIFY`; a verifier is fine-tuned on the same.
-
-    Args:
-        statement: the claim, in words that need no context.
-        shown: of the source.
-        source: what the claim is about.
-        query: that an answer table answers.
-    """
+    """What fills the prompt :data:`VERIFY`; a verifier is fine-tuned on the same."""
     evidence = premise(shown.evidence, shown.tables)
     return {"about": about(source, query), "evidence": evidence, "statement": statement}
 
@@ -291,18 +279,12 @@ class ModelExtractor(_Asker):
         Raises:
             Stopped: the server is gone.
         """
-        requests = {
-            number: self._request(str(number), summary=text)
-            for number, text in enumerate(texts)
-            if text.strip()
-        }
+        said = [(number, text) for number, text in enumerate(texts) if text.strip()]
+        requests = {number: self._request(str(number), summary=text) for number, text in said}
         answers = ask(self._backend, list(requests.values()))
-        return [
-            _read_claims(text, answers[requests[number].id])
-            if number in requests
-            else Extraction(Document(text, ()))
-            for number, text in enumerate(texts)
-        ]
+        read = {number: _read_claims(text, answers[requests[number].id]) for number, text in said}
+        nothing = (Extraction(Document(text, ())) for text in texts)
+        return [read.get(number, empty) for number, empty in enumerate(nothing)]
 
 
 def _read_claims(text: str, completion: Completion) -> Extraction:

@@ -101,11 +101,6 @@ def in_open_scale(amount: Amount, cell: Number, unit: Unit) -> Agreement | None:
 
     "12 million" is the same as a bare 12; where the digits differ but for a power of 1,000 it is
     near. ``None`` where the scale is known, or no power of 1,000 lies between them.
-
-    Args:
-        amount: what the text states.
-        cell: the number in the cell.
-        unit: what the cell counts in beyond what it says itself.
     """
     stated = amount.number
     if unit.scale != ONE or cell.unit.scale != ONE or cell.unit.symbol or not cell.value:
@@ -400,17 +395,15 @@ def bounds(frame: SentenceLinks, timed: frozenset[int]) -> Iterator[RowFilter]:
         column = frame.view.columns[heading.column]
         hedge = hedge_of(frame, stated)
         ordered = column.ordered
-        rows = frozenset(
-            row
-            for row in frame.rows & ordered.of.keys()
-            if (hedge and fits(column, ordered.of[row], stated, hedge, row))
-            or (not hedge and states(column, ordered, row, stated))
-        )
+        rows = (row for row in frame.rows if row in ordered.of)
         used = stated.tokens | heading.tokens
         if hedge:
             used |= hedge_tokens(frame, stated)
+            rows = (r for r in rows if fits(column, ordered.of[r], stated, hedge, r))
+        else:
+            rows = (r for r in rows if states(column, ordered, r, stated))
         fit = 0.5 + 0.5 * heading.share
-        yield RowFilter(*stated.span, rows, used, fit, column.index, bool(hedge))
+        yield RowFilter(*stated.span, frozenset(rows), used, fit, column.index, bool(hedge))
 
 
 def heading_beside(frame: SentenceLinks, stated: StatedNumber) -> ColumnMention | None:
@@ -421,10 +414,8 @@ def heading_beside(frame: SentenceLinks, stated: StatedNumber) -> ColumnMention 
     for heading in frame.headings:
         if max(heading.first - stated.last, stated.first - heading.last) > _REACH:
             continue
-        if any(
-            p.first <= heading.first and heading.last <= p.last and p.last - p.first > 1
-            for p in frame.phrases
-        ):
+        phrases = (p for p in frame.phrases if p.last - p.first > 1)
+        if any(p.first <= heading.first and heading.last <= p.last for p in phrases):
             continue
         column = frame.view.columns[heading.column]
         if stated.amount.role == "year" and not column.temporal:
@@ -502,19 +493,14 @@ def is_difference(frame: SentenceLinks, stated: StatedNumber) -> bool:
         return True
     if gained_between(frame, stated):
         return True
-    if words[max(0, stated.first - 1)] in _LOSING and not any(
-        set(terms("lost loss")) & set(frame.view.columns[h.column].terms)
-        for h in frame.headings
-        if h.first == stated.last
-    ):
-        return any(h.first == stated.last for h in frame.headings)  # "losing six employees"
+    behind = [frame.view.columns[h.column] for h in frame.headings if h.first == stated.last]
+    losses = any(set(terms("lost loss")) & set(column.terms) for column in behind)
+    if words[max(0, stated.first - 1)] in _LOSING and not losses:
+        return bool(behind)  # "losing six employees"
     if not _GAPS.isdisjoint(words[max(0, stated.first - 3) : stated.first]):
         return True  # "a drop of 2.4"
-    if any(
-        word in _GAPS and words[place + 1 : place + 2] == ("between",)
-        for place, word in enumerate(words[: stated.first])
-        if place >= frame.clause(stated.first)[0]
-    ):
+    before = range(frame.clause(stated.first)[0], stated.first)
+    if any(words[p] in _GAPS and words[p + 1 : p + 2] == ("between",) for p in before):
         return True  # "the gap between A and B was 4"
     by = words[stated.first - 1 : stated.first] == ("by",)
     if by and not _BEYOND.isdisjoint(words[max(0, stated.first - 5) : stated.first]):
@@ -550,12 +536,7 @@ def gained_between(frame: SentenceLinks, stated: StatedNumber) -> bool:
 
 
 def is_margin(plain: str, amount: Amount) -> bool:
-    """Whether an amount says by how much one is ahead of another, so that no cell need state it.
-
-    Args:
-        plain: the text in small letters.
-        amount: the amount.
-    """
+    """Whether an amount says by how much one is ahead of another, so that no cell need state it."""
     after = _APART.match(plain, amount.digits_end)
     if after is None or plain[: amount.start].endswith(" with "):
         return False
@@ -628,12 +609,7 @@ _NARROWING = frozenset(
 )
 _OVERALL = frozenset("average total altogether".split())
 _PARTITIVE = frozenset("of among across throughout".split())
-_PARTS = {
-    "quarters": frozenset({4}),
-    "months": frozenset({12}),
-    "seasons": frozenset({4}),
-    "halves": frozenset({2}),
-}
+_PARTS = {"quarters": 4, "months": 12, "seasons": 4, "halves": 2}
 _AMONG = frozenset("of among across for in over within throughout all together".split())
 
 
@@ -645,12 +621,8 @@ def size_of(frame: SentenceLinks, stated: StatedNumber) -> bool:
         return False
     if not value == int(value) > 1 or amount.number.unit.symbol not in ("", *TIME_UNITS):
         return False
-    columns = frame.view.columns
-    named = [
-        h.first
-        for h in frame.headings
-        if h.share > 0.99 and not (columns[h.column].adds_up or columns[h.column].kind == "score")
-    ]
+    headed = [(h.first, frame.view.columns[h.column]) for h in frame.headings if h.share > 0.99]
+    named = [first for first, column in headed if not (column.adds_up or column.kind == "score")]
     if words[stated.last] not in THINGS and stated.last not in named:
         return False
     among = _AMONG if stated.last in named or stated.value in sizes(frame, stated) else _PARTITIVE
@@ -682,7 +654,6 @@ def sizes(frame: SentenceLinks, stated: StatedNumber) -> frozenset[int]:
     view = frame.view
     columns = {view.key, *(h.column for h in frame.headings if h.first == stated.last)}
     names = (len(view.columns[column].groups) for column in columns)
-    parts = _PARTS.get(
-        "".join(frame.words[stated.last : stated.last + 1]), frozenset()
-    )  # "all four quarters"
+    noun = "".join(frame.words[stated.last : stated.last + 1])  # "all four quarters"
+    parts = {_PARTS[noun]} if noun in _PARTS else set[int]()
     return frozenset({len(view.rows), len(view.rows) + len(view.totals), *names} | parts)

@@ -85,11 +85,8 @@ def weigh(candidates: Sequence[Candidate], weights: Weights) -> Belief:
     true = sum(mass for mass, one in shares if one.truth)
     false = sum(mass for mass, one in shares if one.truth is False)
     doubtful = sum(mass for mass, one in shares if one.truth is False and one.doubtful)
-    return Belief(
-        0.5 + 0.5 * (true - false) / total,
-        0.5 + 0.5 * (true - false + doubtful) / total,
-        tuple((mass / total, one) for mass, one in shares),
-    )
+    likely, at_most = (0.5 + 0.5 * one / total for one in (true - false, true - false + doubtful))
+    return Belief(likely, at_most, tuple((mass / total, one) for mass, one in shares))
 
 
 # ---- computed readings
@@ -126,14 +123,9 @@ def computed_readings(slots: Slots) -> list[Derivation]:
                 and negated not in reading.used
                 and slots.frame.clause(place) == slots.frame.clause(negated)
             ):  # the "not" is of its clause
-                reading = replace(
-                    reading,
-                    truth=not reading.truth,
-                    used=reading.used | {negated},
-                    reason=f"{reading.reason} (denied)",
-                    fault=(negated, negated + 1),
-                    expected=(),
-                )
+                reason, used = f"{reading.reason} (denied)", reading.used | {negated}
+                reading = replace(reading, truth=not reading.truth, used=used, reason=reason)
+                reading = replace(reading, fault=(negated, negated + 1), expected=())
             found.append(replace(reading, doubtful=_overreaches(slots, reading)))
     return found
 
@@ -264,12 +256,7 @@ _TOKENS = 150
 
 
 class TextVerifier:
-    """One text against one source.
-
-    Args:
-        document: the text and its claims.
-        source: the tables.
-    """
+    """One text against one source."""
 
     def __init__(self, document: Document, source: Source) -> None:
         self.document = document
@@ -427,18 +414,9 @@ def _computed(
             evidence = (Evidence(reading.reason, frame.links.grid), *evidence)
         known = features(slots, readings, reading)
         known |= dict.fromkeys((f"logic {name}" for name in context), 1.0)
-        candidate = Candidate(
-            "computed",
-            tokens[first].start,
-            tokens[last - 1].end,
-            reading.truth,
-            known,
-            evidence,
-            reading.error,
-            reading.expected if fault else (),
-            reading.reason,
-            reading.doubtful,
-        )
+        place, expected = Span(tokens[first].start, tokens[last - 1].end), reading.expected
+        decided = reading.error, expected if fault else (), reading.reason, reading.doubtful
+        candidate = Candidate("computed", *place, reading.truth, known, evidence, *decided)
         used = frozenset(tokens[place].start for place in reading.used if place < len(tokens))
         found.append((candidate, used))
     return found

@@ -77,8 +77,8 @@ class ScopeCondition:
             return self._is_among(value)
         if self.is_time:
             return self._meets_time(value)
-        ends = [(end, sign) for end, sign in ((self.low, 1), (self.high, -1)) if end is not None]
-        return _all(_compare(value, end, header, sign, self.included) for end, sign in ends)
+        ends = ((end, sign) for end, sign in ((self.low, 1), (self.high, -1)) if end is not None)
+        return _all(_compare(value, *end, header, self.included) for end in ends)
 
     def _is_among(self, value: Value) -> bool | None:
         """Whether a text is an admitted one; open of a part of one, or of one and more."""
@@ -137,7 +137,7 @@ def _moment(reading: str) -> Moment:
     return Moment(first + "-01-01"[len(first) - 4 :], last + "-12-31"[len(last) - 4 :])
 
 
-def _compare(value: Value, end: Value, header: Unit, sign: int, included: bool) -> bool | None:
+def _compare(value: Value, end: Value, sign: int, header: Unit, included: bool) -> bool | None:
     """Whether a number is on the right side of an end; 1: not below it, -1: not above."""
     if value.number is None or end.number is None:
         return None
@@ -446,12 +446,11 @@ def read_bounds(
             continue
         is_time = all(states_time(end) for end in (low, high) if end is not None)
         said = query[slice(*place)]
-        is_amount = bool(is_bound and _OF_AMOUNT.match(said))
-        if said.startswith("up to ") and _NO_NOUN_BEHIND.match(plain, place.end):
-            is_amount = False  # "films up to 2014", no "seats up to 2014 people"
-        kind: Kind = "amount" if not is_time or is_amount else "time"
-        if kind == "time" and is_bound and said[0].isdigit():
-            kind = "either"
+        # "films up to 2014", no "seats up to 2014 people"
+        until = said.startswith("up to ") and _NO_NOUN_BEHIND.match(plain, place.end)
+        is_amount = is_bound and _OF_AMOUNT.match(said) and not until
+        kind: Kind = "either" if is_bound and said[0].isdigit() else "time"
+        kind = "amount" if not is_time or is_amount else kind
         label = _attribute(plain, masked, place, mentions, attributes, kind)
         dated = any(end.dates for end in (low, high) if end is not None)
         if is_time and label in attributes.numbers and not dated:
@@ -515,11 +514,10 @@ def _attribute(
     if ahead is not None:
         gap = masked[ahead.end : place.start]
         timeless = kind == "time" and attributes.times and ahead.label in attributes.numbers
-        near = len(gap) <= 24 and GONE not in gap and not SENTENCE_END.search(gap)
+        # "with 3 wins and at most 2 losses", "18,000 members or more founded from 1913 on"
         opens = _CLAUSE_OPENS.search(gap) or _CLAUSE_OPENS.match(masked, place.start)
-        near &= not opens  # "with 3 wins and at most 2 losses"
-        other_verb = _VERB.search(gap)  # "18,000 members or more founded from 1913 on"
-        if near and not timeless and not other_verb and not any(map(str.isdigit, gap)):
+        apart = opens or _VERB.search(gap) or SENTENCE_END.search(gap) or GONE in gap
+        if len(gap) <= 24 and not (timeless or apart or any(map(str.isdigit, gap))):
             return ahead.label
     behind = next((one for one in mentions if one.start >= place.end), None)
     if behind is not None and _HOLDS.fullmatch(masked, place.end, behind.start):

@@ -235,7 +235,8 @@ class Reading:
         """All numbers outside dates and times of day, in order."""
         clocks = [match.span() for match in _CLOCK.finditer(self.plain) if _clock(match)]
         clocks += [match.span() for match in _QUARTER.finditer(self.plain)]
-        clocks += [(one.start, one.end) for one in (*self._parts, *self._second_days)]
+        clocks += [(part.start, part.end) for part in self._parts]
+        clocks += [(day.start, day.end) for day in self._second_days]
         clocks.sort()
         found = {}
         for stated in self._places.numbers:
@@ -431,14 +432,7 @@ class ScopedPhrase(NamedTuple):
 def find_scoped_phrases(
     plain: str, sentence: Span, moments: Sequence[Span], names: Sequence[Span]
 ) -> tuple[ScopedPhrase, ...]:
-    """The comparisons with a period and the exceptions of a sentence, from left to right.
-
-    Args:
-        plain: the text in small letters.
-        sentence: place of the sentence.
-        moments: places of its periods.
-        names: places of what names a row or a column.
-    """
+    """The comparisons with a period and the exceptions of a sentence, from left to right."""
     found: list[ScopedPhrase] = []
     dated = set(moments)
     places = sorted(dated.union(names))
@@ -496,12 +490,7 @@ _ENGLISH = frozenset(
 
 
 class Scripts:
-    """Tells the sentences of a text that no table can be read by.
-
-    Args:
-        text: the text.
-        source: the tables.
-    """
+    """Tells the sentences of a text that no table can be read by."""
 
     def __init__(self, text: str, source: Source) -> None:
         self._text = text

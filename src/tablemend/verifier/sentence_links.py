@@ -36,6 +36,10 @@ class Words:
         """Each of them."""
         return frozenset(range(self.first, self.last))
 
+    def encloses(self, first: int, last: int) -> bool:
+        """Whether other tokens are a part of them, and not all."""
+        return self.first <= first and last <= self.last and last - first < self.last - self.first
+
 
 @dataclass(frozen=True, slots=True)
 class CellMention(Words):
@@ -151,13 +155,7 @@ _ARTICLES = frozenset({"the", "a", "an"})
 
 
 class SentenceLinks:
-    """A statement over a view of a table.
-
-    Args:
-        linking: the text that the statement stands in, linked to its source.
-        links: what the statement names of the table.
-        view: the table.
-    """
+    """A statement over a view of a table."""
 
     def __init__(self, linking: Linking, links: Links, view: OrientedTable) -> None:
         self.linking = linking
@@ -189,13 +187,11 @@ class SentenceLinks:
         first, last = self.token_range(cue.start, cue.end)
         if any(p.first <= first < last <= p.last and p.last - p.first > 2 for p in self.phrases):
             return True  # "No harm was intended" as the name of a row
-        return any(
-            heading.first <= first < last <= heading.last
-            and last - first < heading.last - heading.first
-            and heading.share > 0.99
-            and self.words[first] in tokens_of(self.view.columns[heading.column].header).words
-            for heading in self.headings
-        )
+        if first == last:
+            return False
+        around = (h for h in self.headings if h.share > 0.99 and h.encloses(first, last))
+        headers = (self.view.columns[heading.column].header for heading in around)
+        return any(self.words[first] in tokens_of(header).words for header in headers)
 
     def token_range(self, start: int, end: int) -> tuple[int, int]:
         """The tokens of characters ``start:end``, half open."""
@@ -321,21 +317,13 @@ class SentenceLinks:
         return joined
 
     def _is_name(self, mention: CellMention) -> bool:
-        if any(
-            heading.share > 0.99
-            and heading.first <= mention.first < mention.last <= heading.last
-            and heading.last - heading.first > mention.last - mention.first
-            for heading in self.headings
-        ):
+        if any(h.share > 0.99 and h.encloses(*mention.span) for h in self.headings):
             return False  # "transfer" of the column "Transfer window"
         said = self.stems[mention.first : mention.last]
         if mention.share < 1 and all(word in self._caption for word in said):
             return False
-        return (
-            mention.share >= 0.3
-            or mention.last - mention.first > 1
-            or self.view.columns[mention.column].temporal
-        )
+        temporal = self.view.columns[mention.column].temporal
+        return mention.share >= 0.3 or mention.last - mention.first > 1 or temporal
 
     def _distance(self, mention: CellMention) -> int:
         """Words between a mention and the name of its column; 9 where it is not named."""

@@ -60,13 +60,7 @@ class Look:
 
 
 class AnswerReader:
-    """An answer table beside its context; the context is indexed once.
-
-    Args:
-        table: the answer.
-        context: the text that it was made from.
-        query: what was asked for; may be empty.
-    """
+    """An answer table beside its context; the context is indexed once."""
 
     def __init__(self, table: Table, context: str, query: str = "") -> None:
         self.table = table
@@ -74,26 +68,20 @@ class AnswerReader:
         self.query = query
         self.key = primary_key(table)
         self.rows = filled_rows(table)
-        self.reader = ContextReader(
-            context,
-            [name for row in self.rows if (name := self.name(row))],
-            table.columns[self.key],
-            (*table.columns, *(cell for row in table.rows for cell in row if cell), query),
-        )
+        names = [name for row in self.rows if (name := self.name(row))]
+        known = (*table.columns, *(cell for row in table.rows for cell in row if cell), query)
+        self.reader = ContextReader(context, names, table.columns[self.key], known)
         self.scope: QueryScope = read_scope(query, table) if query.strip() else QueryScope()
         conditions = (*map(self._of_column, self.scope.conditions), *self._of_values())
         self.scope = replace(self.scope, conditions=conditions)
         named = [condition.label for condition in conditions if condition.label]
-        names = (*table.columns, *self.missing_columns(), *named)
+        labels = (*table.columns, *self.missing_columns(), *named)
         key = table.columns[self.key]  # a small model may give two columns this header
-        headers = names if table.columns.count(key) > 1 else [name for name in names if name != key]
+        headers = labels if table.columns.count(key) > 1 else [one for one in labels if one != key]
         self.labels = {name: Label.of(name) for name in headers}
         # A condition on the names themselves is met by a row's name, whatever is said of it.
-        self.conditions = [
-            condition
-            for condition in self.scope.conditions
-            if condition.label != table.columns[self.key] and self.is_known(condition)
-        ]
+        stated = filter(self.is_known, self.scope.conditions)
+        self.conditions = [one for one in stated if one.label != table.columns[self.key]]
         timed = any(len(rows) > 1 for rows in self.rows_of.values())
         # Each row and cell is looked up once.
         self._find = lru_cache(maxsize=None)(self.reader.places.find)
@@ -101,11 +89,7 @@ class AnswerReader:
         self._places = lru_cache(maxsize=None)(self._places_of)
         self.learned = self._learn()
         self.records = Records(
-            self.reader,
-            self.labels.values(),
-            self.conditions,
-            timed,
-            lambda sentence: list(self.learned.read(sentence, self._can_be)),
+            self.reader, self.labels.values(), self.conditions, timed, self._read_learned
         )
         self.look = lru_cache(maxsize=None)(self._look)
 
@@ -125,6 +109,9 @@ class AnswerReader:
             said = (learned.read(n, self._can_be) for n in range(len(self.reader.sentences)))
             self.reader.give(one.span for values in said for one in values if one.sure)
         return learned
+
+    def _read_learned(self, sentence: int) -> list[StatedValue]:
+        return list(self.learned.read(sentence, self._can_be))
 
     def _fits(self, name: str, label: str, place: Span) -> bool | None:
         """Whether a name's cell of a column stands at a place; ``None`` where that says nothing."""
@@ -433,12 +420,10 @@ class AnswerReader:
 
     def cells_stated(self, row: int) -> list[Span]:
         """Where the sentences about a row state its cells."""
-        record = self.record(row)
-        return [
-            span
-            for column in self.filled(row)
-            for _, span in (self.sentences_with(row, column, record) if record else ())
-        ]
+        if (record := self.record(row)) is None:
+            return []
+        found = (self.sentences_with(row, column, record) for column in self.filled(row))
+        return [span for stated in found for _, span in stated]
 
     def _within(self, places: Sequence[Span], record: Record) -> Iterator[tuple[int, Span]]:
         """Those of some places that stand in a record's sentences, by way of the shorter list."""

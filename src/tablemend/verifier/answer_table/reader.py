@@ -423,11 +423,8 @@ class ContextReader:
         # "Alba Wetlands", where the answer has "Alba Reserve" and "Sella Wetlands"
         subject = _SUBJECT.match(self.text, *span)
         words = tokens_of(subject[1]).words if subject else ()
-        return (
-            bool(words)
-            and words[0] not in OPENERS | _TIME_NAMES
-            and f" {' '.join(words)} " not in self._runs
-        )
+        is_name = bool(words) and words[0] not in OPENERS | _TIME_NAMES
+        return is_name and f" {' '.join(words)} " not in self._runs
 
     @cached_property
     def _runs(self) -> str:

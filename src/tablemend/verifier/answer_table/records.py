@@ -200,12 +200,7 @@ class ColumnPhrases:
                 yield "", " ".join(behind[:n])
 
     def read(self, sentence: int, can_be: Callable[[str, Span], bool]) -> Iterator[StatedValue]:
-        """What a sentence states of the columns by their wordings.
-
-        Args:
-            sentence: its number.
-            can_be: whether a column can have the value at a place.
-        """
+        """What a sentence states of the columns by their wordings."""
         taken = -1
         for slot in sorted([*self.slots(sentence), *self._words(sentence)]):
             found = [

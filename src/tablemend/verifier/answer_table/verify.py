@@ -47,12 +47,7 @@ _INITIAL = re.compile(r"([A-Z])\.?\s+([A-Z][\w'\u2019-]+)")
 
 
 def answer_notes(table: Table, query: str = "") -> tuple[str, ...]:
-    """One line each: no rows, columns of one name, and what of the query was not read.
-
-    Args:
-        table: the answer.
-        query: the question; may be empty.
-    """
+    """One line each: no rows, columns of one name, and what of the query was not read."""
     notes = []
     if not filled_rows(table):
         notes.append("the answer has no filled row: there is nothing to verify")
@@ -523,10 +518,6 @@ class FieldsVerifier:
 
     Its rows name attributes and no entities: the whole text speaks of the one subject, so a value
     is looked for anywhere in it. What an attribute is called is the table's own word and no claim.
-
-    Args:
-        table: two columns: attribute and value.
-        context: the text.
     """
 
     def __init__(self, table: Table, context: str) -> None:

@@ -32,16 +32,9 @@ from tablemend.verifier.sentence_links import RowFilter, StatedNumber, range_set
 
 _INSTEAD_OF_THAN = frozenset("as to over compared from".split())
 _OTHERS = frozenset("any all every each other others else everyone rest".split())
-_SIDES = {
-    word: side
-    for side, words in {
-        "within": "within inside",
-        "outside": "outside",
-        "above": "above over exceeded exceeds beat topped",
-        "below": "below under missed beneath",
-    }.items()
-    for word in words.split()
-}
+_SIDES = dict.fromkeys("above over exceeded exceeds beat topped".split(), "above")
+_SIDES |= dict.fromkeys("below under missed beneath".split(), "below")
+_SIDES |= {"within": "within", "inside": "within", "outside": "outside"}
 
 
 def comparisons(slots: Slots) -> Iterator[Derivation]:
@@ -64,11 +57,9 @@ def comparisons(slots: Slots) -> Iterator[Derivation]:
         comparison = _Comparison(slots, cue, (first, last), than)
         columns = orderings(frame, cue, first, min(last, than) or last)
         if timed:
-            columns = [
-                Ordering(c, cue.direction, range_set(first, last), ("column of time",), c.ordered)
-                for c in slots.view.columns
-                if c.temporal or c.ranking
-            ][:2]
+            known = range_set(first, last), ("column of time",)
+            timing = [c for c in slots.view.columns if c.temporal or c.ranking][:2]
+            columns = [Ordering(c, cue.direction, *known, c.ordered) for c in timing]
         yield from comparison.of_columns()
         for ordering in columns:
             yield from comparison.of_rows(ordering)
@@ -239,15 +230,13 @@ class _Comparison(NamedTuple):
         if len(own) != 1 or not rest:
             return
         best = max(rest) if ordering.direction > 0 else min(rest)
-        yield Derivation(
-            "compare",
-            (own[0] - best) * ordering.direction > (-1e-9 if ties else 1e-9),
-            ordering.used | range_set(*self.words) | who.used | range_set(than, than + 4),
-            (*ordering.features, "with all others", *self.slots.describe("who", [who], self.words)),
-            self.slots.cells(who.rows, column.index),
-            f"{column.header}: {shown(column, own[0])}, best other {shown(column, best)}",
-            self.words,
-        )
+        truth = (own[0] - best) * ordering.direction > (-1e-9 if ties else 1e-9)
+        used = ordering.used | range_set(*self.words) | who.used | range_set(than, than + 4)
+        described = self.slots.describe("who", [who], self.words)
+        known = (*ordering.features, "with all others", *described)
+        reason = f"{column.header}: {shown(column, own[0])}, best other {shown(column, best)}"
+        cells = self.slots.cells(who.rows, column.index)
+        yield Derivation("compare", truth, used, known, cells, reason, self.words)
 
 
 def references(slots: Slots) -> Iterator[Derivation]:
@@ -280,19 +269,12 @@ def references(slots: Slots) -> Iterator[Derivation]:
             continue
         found = locate(value, low, high)
         truth = found != "within" if side == "outside" else found == side
-        used = taken.union(*(f.used for f in who))
-        used |= slots.heading_tokens(column.index)
-        yield Derivation(
-            "reference",
-            truth,
-            used,
-            (side, *slots.describe("who", who, words)),
-            ((row, column.index), (row, norm.column)),
-            f"{column.header} {column.cell(row)}, "
-            f"{columns[norm.column].header} {columns[norm.column].cell(row)}",
-            words,
-            (found,) if word in _SIDES.values() else (),
-        )
+        used = taken.union(slots.heading_tokens(column.index), *(f.used for f in who))
+        known = (side, *slots.describe("who", who, words))
+        cells = (row, column.index), (row, norm.column)
+        reason = ", ".join(f"{c.header} {c.cell(row)}" for c in (column, columns[norm.column]))
+        right = (found,) if word in _SIDES.values() else ()
+        yield Derivation("reference", truth, used, known, cells, reason, words, right)
 
 
 # ---- one row that has it all
@@ -317,17 +299,9 @@ def _of_all(
     column = slots.view.columns[rest[0].column]
     missing = frozenset[int]().union(*(m for m in listed.members if not m & rest[0].rows))
     told = ", ".join(f"{slots.view.cell(r, slots.view.key)} {column.cell(r)}" for r in missing)
-    yield Derivation(
-        "together",
-        False,
-        used,
-        (*features, "not of each"),
-        slots.cells(missing, column.index),
-        f"{column.header}: {told}",
-        rest[0].span,
-        (),
-        "REL",
-    )
+    known, cells = (*features, "not of each"), slots.cells(missing, column.index)
+    reason, fault = f"{column.header}: {told}", rest[0].span
+    yield Derivation("together", False, used, known, cells, reason, fault, (), "REL")
 
 
 def together(slots: Slots) -> Iterator[Derivation]:
@@ -389,14 +363,11 @@ def together(slots: Slots) -> Iterator[Derivation]:
             if is_blank(right) or (same and not denied):
                 continue
             sort = "time" if column.temporal else "amount" if column.adds_up else "name"
-            yield Derivation(
-                "together",
-                False,
-                used,
-                (*features, f"wrong {sort}", f"{len(others)} left"),
-                tuple((row, c) for c in columns),
-                f"{column.header} of {name_rows(frame, others)}: {right}{rather}",
-                wrong.span,
-                () if same or len(others) > 1 or column.flags else (right,),
-                "TMP" if column.temporal else "NUM" if column.adds_up else "REL",
-            )
+            known = (*features, f"wrong {sort}", f"{len(others)} left")
+            cells = tuple((row, c) for c in columns)
+            reason = f"{column.header} of {name_rows(frame, others)}: {right}{rather}"
+            expected = () if same or len(others) > 1 or column.flags else (right,)
+            error: ClaimError = "NUM" if column.adds_up else "REL"
+            error = "TMP" if column.temporal else error
+            fault = wrong.span
+            yield Derivation("together", False, used, known, cells, reason, fault, expected, error)

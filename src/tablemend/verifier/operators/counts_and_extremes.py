@@ -121,22 +121,14 @@ def _count(slots: Slots, stated: StatedNumber) -> Iterator[Derivation]:
             told = number_of(number, kind.removesuffix("s"))
             if kind == "rows with some" and column is not None:
                 told = f"{number_of(number)} with some {column.header}"
+            truth, reason = holds(float(number), stated, hedge), told + where(frame, scope)
+            known = [*features, f"count of {kind}{' asked' if distinct else ''}"]
+            known += [f"count unread {min(left, 2)}", *(["count in one row"] if single else [])]
+            known += slots.describe("of", scope, stated.span)
+            cells = slots.cells(rows, noun.column if noun else slots.view.key)
+            right = (str(number),) if (number == 1) != after.endswith("s") else ()
             yield Derivation(
-                "count",
-                holds(float(number), stated, hedge),
-                used,
-                (
-                    *features,
-                    f"count of {kind}{' asked' if distinct else ''}",
-                    f"count unread {min(left, 2)}",
-                    *(["count in one row"] if single else []),
-                    *slots.describe("of", scope, stated.span),
-                ),
-                slots.cells(rows, noun.column if noun else slots.view.key),
-                told + where(frame, scope),
-                stated.span,
-                (str(number),) if (number == 1) != after.endswith("s") else (),
-                "NUM",
+                "count", truth, used, tuple(known), cells, reason, stated.span, right, "NUM"
             )
 
 
@@ -224,24 +216,12 @@ def quantifiers(slots: Slots) -> Iterator[Derivation]:
             reason = f"{number} of {number_of(size)}"
             if exceptions and sense in ("all", "none"):
                 reason += f"; {'not' if sense == 'all' else 'but'} {name_rows(frame, exceptions)}"
-            yield Derivation(
-                "quantifier",
-                truth,
-                used,
-                (
-                    f"{cue.sense} by {cut}",
-                    f"cut {cut}",
-                    f"quantifier {sense}",
-                    f"quantifier after {after}",
-                    f"quantifier unread {min(left, 2)}",
-                    "of one row" if size == 1 else "of rows",
-                    *slots.describe("among", scope, words),
-                    *slots.describe("said", said, words),
-                ),
-                slots.cells(exceptions, said[0].column),
-                reason,
-                (first, size_end),
-            )
+            known = [f"{cue.sense} by {cut}", f"cut {cut}", f"quantifier {sense}"]
+            known += [f"quantifier after {after}", f"quantifier unread {min(left, 2)}"]
+            known += ["of one row" if size == 1 else "of rows"]
+            known += slots.describe("among", scope, words) + slots.describe("said", said, words)
+            cells, fault = slots.cells(exceptions, said[0].column), (first, size_end)
+            yield Derivation("quantifier", truth, used, tuple(known), cells, reason, fault)
 
 
 def only(slots: Slots) -> Iterator[Derivation]:
@@ -256,20 +236,17 @@ def only(slots: Slots) -> Iterator[Derivation]:
             for who, said in ((free[:cut], free[cut:]), (free[cut:], free[:cut])):
                 rows, own = within(said, slots.frame.rows), within(who, slots.frame.rows)
                 others = rows - own
-                yield Derivation(
-                    "only",
-                    bool(own & rows) and not others,
-                    range_set(*words).union(*(f.used for f in free)),
-                    (
-                        "who first" if who[0].first < said[0].first else "who last",
-                        *(["only a number"] if number else []),
-                        *slots.describe("who", who, words),
-                        *slots.describe("said", said, words),
-                    ),
+                truth, used = bool(own & rows) and not others, range_set(*words)
+                used = used.union(*(f.used for f in free))
+                known = ["who first" if who[0].first < said[0].first else "who last"]
+                known += ["only a number"] if number else []
+                known += slots.describe("who", who, words) + slots.describe("said", said, words)
+                reason = f"also {name_rows(slots.frame, others)}" if others else ""
+                reason, cells = (
+                    reason or number_of(len(rows)),
                     slots.cells(rows or own, said[0].column),
-                    f"also {name_rows(slots.frame, others)}" if others else number_of(len(rows)),
-                    words,
                 )
+                yield Derivation("only", truth, used, tuple(known), cells, reason, words)
 
 
 # ---- extremes and ranks
@@ -371,22 +348,17 @@ class _Extreme(NamedTuple):
             who, used, swap = [after], used | after.used, False
         side = "before" if who[0].last <= words[0] else "behind"
         sort = "key" if who[0].column == slots.view.key else "cell"
-        yield Derivation(
-            "extreme",
-            truth,
-            used,
-            (
-                *shared,
-                f"{shared[-1]} {sort} {side}",
-                *slots.describe("who", who, words),
-                *slots.describe("among", among, words),
-            ),
+        known = [*shared, f"{shared[-1]} {sort} {side}", *slots.describe("who", who, words)]
+        known += slots.describe("among", among, words)
+        best = f"{column.cell(min(top, default=min(rows)))}, of {name_rows(frame, top)}"
+        reason, cells = (
+            f"{frame.text(*words)} {column.header}: {best}",
             slots.cells(top, column.index),
-            f"{frame.text(*words)} {column.header}: {column.cell(min(top, default=min(rows)))}, "
-            f"of {name_rows(frame, top)}",
-            words if swap else who[0].span,
-            (turned,) if swap else slots.names(top, who[0].column),
         )
+        fault, right = who[0].span, slots.names(top, who[0].column)
+        if swap:
+            fault, right = words, (turned,)
+        yield Derivation("extreme", truth, used, tuple(known), cells, reason, fault, right)
 
     def of_its_values(
         self, reading: Derivation, among: Sequence[RowFilter]
@@ -418,16 +390,14 @@ class _Extreme(NamedTuple):
                 if len(rows) < 2 or not top:
                     continue
                 used = ordering.used | range_set(*words) | amount.tokens
+                used = used.union(*(f.used for f in scope))
+                truth = any(states(column, ordering.ordered, row, amount) for row in top)
+                known = (*features, "of a number", *slots.describe("among", scope, words))
+                reason = f"{frame.text(*words)} {column.header}: {column.cell(min(top))}"
+                cells = slots.cells(top, column.index)
+                right = (spelled(column, ordering.ordered.of[min(top)], amount),)
                 yield Derivation(
-                    "extreme",
-                    any(states(column, ordering.ordered, row, amount) for row in top),
-                    used.union(*(f.used for f in scope)),
-                    (*features, "of a number", *slots.describe("among", scope, words)),
-                    slots.cells(top, column.index),
-                    f"{frame.text(*words)} {column.header}: {column.cell(min(top))}",
-                    amount.span,
-                    (spelled(column, ordering.ordered.of[min(top)], amount),),
-                    "NUM",
+                    "extreme", truth, used, known, cells, reason, amount.span, right, "NUM"
                 )
 
 
@@ -438,11 +408,8 @@ def ranks(slots: Slots) -> Iterator[Derivation]:
             continue
         words = (first, last)
         places = [(c, 1 if c.ranking else -1) for c in slots.view.columns if c.ranking]
-        places += [
-            (slots.view.columns[h.column], -1)
-            for h in slots.frame.headings_in(last, len(slots.frame.words))
-            if slots.view.columns[h.column].adds_up
-        ]
+        behind = slots.frame.headings_in(last, len(slots.frame.words))
+        places += [(c, -1) for h in behind if (c := slots.view.columns[h.column]).adds_up]
         for column, way in dict.fromkeys(places[:3]):
             number = cue.number or 1
             taken = range_set(*words) | slots.heading_tokens(column.index)
@@ -462,22 +429,14 @@ def ranks(slots: Slots) -> Iterator[Derivation]:
                     continue
                 lowest = sorted(of.values(), reverse=True)[min(number, len(of)) - 1]
                 low = cue.sense == "last" or (cue.sense == "within" and cue.direction < 0)
-                truth = {
-                    "within": all(v >= lowest if low else v <= number for v in own),
-                    "last": all(v == lowest for v in own),
-                }.get(cue.sense, all(v == number for v in own))
-                own_place = int(own[0])
-                yield Derivation(
-                    "rank",
-                    truth,
-                    taken.union(*(f.used for f in [*who, *among])),
-                    (
-                        cue.sense,
-                        "states the place" if way > 0 else "place by amount",
-                        *slots.describe("who", who, words),
-                        *slots.describe("among", among, words),
-                    ),
-                    slots.cells(within(who, rows), column.index),
-                    f"{column.header}: {slots.frame.text(*who[0].span)} is number {own_place}",
-                    words,
-                )
+                if cue.sense == "within":
+                    truth = all(v >= lowest if low else v <= number for v in own)
+                else:
+                    truth = set(own) == {lowest if cue.sense == "last" else number}
+                used = taken.union(*(f.used for f in [*who, *among]))
+                known = [cue.sense, "states the place" if way > 0 else "place by amount"]
+                known += slots.describe("who", who, words) + slots.describe("among", among, words)
+                cells = slots.cells(within(who, rows), column.index)
+                name = slots.frame.text(*who[0].span)
+                reason = f"{column.header}: {name} is number {int(own[0])}"
+                yield Derivation("rank", truth, used, tuple(known), cells, reason, words)

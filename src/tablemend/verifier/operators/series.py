@@ -72,12 +72,10 @@ def totals(slots: Slots) -> Iterator[Derivation]:
             )
             for near, stated in enumerate(numbers[:2]):
                 of = frame.words[stated.last : stated.last + 1] == ("of",)
-                features = (
-                    sense,
-                    f"column {place}{' inside' if inside else ''}",
-                    f"number {near}{' of' if of else ''}",
-                    "whole name" if heading.share > 0.99 else "part of a name",
-                )
+                column = f"column {place}{' inside' if inside else ''}"
+                number = f"number {near}{' of' if of else ''}"
+                name = "whole name" if heading.share > 0.99 else "part of a name"
+                features = (sense, column, number, name)
                 yield from _total(slots, sense, words, heading, stated, features)
 
 
@@ -107,18 +105,12 @@ def _total(
         exact = stated.amount.number.decimals or value != int(value)
         slack = 0.5 * 10.0**-stated.amount.number.decimals + 1e-9
         rounded = bool(exact) and abs(value - stated.value) <= slack
-        used = tokens | every | heading.tokens
-        yield Derivation(
-            "total",
-            fits(column, value, stated) or (rounded and not stated.amount.hedge),
-            used.union(*(f.used for f in among)),
-            (*features, *slots.describe("among", among, words)),
-            slots.cells(rows, column.index),
-            f"{sense} of {column.header} over {number_of(len(rows))}: {digits(value)}",
-            stated.span,
-            (spelled(column, value, stated),),
-            "NUM",
-        )
+        used = (tokens | every | heading.tokens).union(*(f.used for f in among))
+        truth = fits(column, value, stated) or (rounded and not stated.amount.hedge)
+        known = (*features, *slots.describe("among", among, words))
+        reason = f"{sense} of {column.header} over {number_of(len(rows))}: {digits(value)}"
+        cells, right = slots.cells(rows, column.index), (spelled(column, value, stated),)
+        yield Derivation("total", truth, used, known, cells, reason, stated.span, right, "NUM")
 
 
 def _range(slots: Slots, words: tuple[int, int]) -> Iterator[Derivation]:
@@ -140,18 +132,13 @@ def _range(slots: Slots, words: tuple[int, int]) -> Iterator[Derivation]:
         if len(values) < 2:
             continue
         wrong, right = (low, values[0]) if not fits(column, values[0], low) else (high, values[-1])
-        used = taken | heading.tokens
-        yield Derivation(
-            "total",
-            fits(column, values[0], low) and fits(column, values[-1], high),
-            used.union(*(f.used for f in among)),
-            ("range", *slots.describe("among", among, words)),
-            slots.cells(rows, column.index),
-            f"{column.header}: from {shown(column, values[0])} to {shown(column, values[-1])}",
-            wrong.span,
-            (spelled(column, right, wrong),),
-            "NUM",
-        )
+        truth = fits(column, values[0], low) and fits(column, values[-1], high)
+        used = (taken | heading.tokens).union(*(f.used for f in among))
+        known = ("range", *slots.describe("among", among, words))
+        cells, expected = slots.cells(rows, column.index), (spelled(column, right, wrong),)
+        least, most = shown(column, values[0]), shown(column, values[-1])
+        reason = f"{column.header}: from {least} to {most}"
+        yield Derivation("total", truth, used, known, cells, reason, wrong.span, expected, "NUM")
 
 
 def changes(slots: Slots) -> Iterator[Derivation]:
@@ -183,13 +170,9 @@ def changes(slots: Slots) -> Iterator[Derivation]:
             column = slots.view.columns[heading.column]
             tokens = range_set(*words) | heading.tokens
             ends = [s for s in frame.amounts if preposition(frame, s) in _ENDS]
-            free = [
-                f
-                for f in slots.filters
-                if not f.used & tokens
-                and f.column != column.index
-                and not any(s.first in f.used for s in ends)
-            ]
+            numbers = {stated.first for stated in ends}
+            others = (f for f in slots.filters if f.column != column.index)
+            free = [f for f in others if not f.used & (tokens | numbers)]
             among = [f for f in free if f.column != when]
             periods = [f for f in free if f.column == when]
             turns = (p for p in range(last, len(frame.words)) if frame.words[p] in _TURNS)
@@ -241,17 +224,13 @@ def _within_a_row(slots: Slots) -> Iterator[Derivation]:
             if pair is None or len(who.rows) != 1:
                 continue
             turned = opposite(slots.frame.text(*words))
-            yield Derivation(
-                "change",
-                (numbers[1].value - numbers[0].value) * cue.direction > 0
-                and _EARLIER.isdisjoint(pair[1].terms),
-                tokens | who.used,
-                (cue.sense, "within a row", *slots.describe("among", [who], words)),
-                tuple((row, column.index) for column in pair),
-                ", ".join(f"{column.header}: {column.cell(row)}" for column in pair),
-                words,
-                (turned,) if turned else (),
-            )
+            truth = (numbers[1].value - numbers[0].value) * cue.direction > 0
+            truth = truth and _EARLIER.isdisjoint(pair[1].terms)
+            known = (cue.sense, "within a row", *slots.describe("among", [who], words))
+            cells = tuple((row, column.index) for column in pair)
+            reason = ", ".join(f"{column.header}: {column.cell(row)}" for column in pair)
+            used, right = tokens | who.used, (turned,) if turned else ()
+            yield Derivation("change", truth, used, known, cells, reason, words, right)
 
 
 def _changed(
@@ -292,24 +271,14 @@ def _changed(
         told = path[broken : broken + 2]
         names = [slots.view.cell(row, slots.view.key) for row in told]
         values, last = steps[broken], steps[broken][1]
-    return Derivation(
-        "change",
-        truth,
-        (tokens | steady | hedged).union(*(f.used for f in [*among, *periods])),
-        (
-            cue.sense,
-            how,
-            "each step" if steady else "first to last",
-            *slots.describe("among", among, words),
-            *slots.describe("when", periods, words),
-            *(["numbers stand by"] if frame.amounts else []),
-        ),
-        slots.cells(told, column.index),
-        f"{column.header}: {shown(column, values[0])} ({names[0]}), "
-        f"{shown(column, last)} ({names[1]})",
-        words,
-        (turned,) if turned else (),
-    )
+    used = (tokens | steady | hedged).union(*(f.used for f in [*among, *periods]))
+    known = [cue.sense, how, "each step" if steady else "first to last"]
+    known += slots.describe("among", among, words) + slots.describe("when", periods, words)
+    known += ["numbers stand by"] if frame.amounts else []
+    ends = f"{shown(column, values[0])} ({names[0]}), {shown(column, last)} ({names[1]})"
+    reason, cells = f"{column.header}: {ends}", slots.cells(told, column.index)
+    right = (turned,) if turned else ()
+    return Derivation("change", truth, used, tuple(known), cells, reason, words, right)
 
 
 def _change_amounts(
@@ -321,12 +290,10 @@ def _change_amounts(
     share = 100 * gap / abs(first) if first else None
     for stated in slots.frame.amounts:
         tokens = stated.tokens
-        if (
-            tokens & change.used
-            or stated.amount.role != "value"
-            or counts_rows(slots.frame, stated)
-            or slots.frame.clause(stated.first) != slots.frame.clause(min(change.used))
-        ):
+        clause = slots.frame.clause(stated.first)
+        if tokens & change.used or clause != slots.frame.clause(min(change.used)):
+            continue
+        if stated.amount.role != "value" or counts_rows(slots.frame, stated):
             continue
         percent = stated.amount.number.percent
         points = "point" in slots.frame.text(stated.first, stated.last)
@@ -350,15 +317,10 @@ def _change_amounts(
                 hedge in ("", "about") and abs(share - stated.value) <= room
             )
             right = [f"{digits(round(share, 1))}%"]
-        yield replace(
-            change,
-            truth=truth,
-            used=change.used | tokens,
-            features=(*change.features, "its number", f"number {word if word in ends else 'by'}"),
-            fault=stated.span,
-            expected=tuple(dict.fromkeys(right)),
-            error="NUM",
-        )
+        known = (*change.features, "its number", f"number {word if word in ends else 'by'}")
+        found = replace(change, truth=truth, used=change.used | tokens, features=known)
+        expected = tuple(dict.fromkeys(right))
+        yield replace(found, fault=stated.span, expected=expected, error="NUM")
 
 
 def _steady(frame: SentenceLinks) -> frozenset[int]:

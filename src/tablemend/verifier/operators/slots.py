@@ -80,12 +80,7 @@ class Derivation:
 
 
 class Slots:
-    """What a sentence names of one table, for the slots of operators.
-
-    Args:
-        frame: the sentence over the table, by rows or by columns.
-        filters: what narrows its rows down.
-    """
+    """What a sentence names of one table, for the slots of operators."""
 
     def __init__(self, frame: SentenceLinks, filters: Sequence[RowFilter]) -> None:
         self.frame, self.view = frame, frame.view
@@ -125,12 +120,9 @@ class Slots:
                 word = self.frame.words[f.first - 2]
             column = self.view.columns[f.column]
             sort = "time" if column.temporal else "key" if f.column == self.view.key else "cell"
-            found |= {
-                f"{name} {side}{verb}",
-                f"{name} {sort}",
-                f"{name} after {word if word in PREPOSITIONS else 'no preposition'}",
-                f"{name} {'surely' if f.fit > 0.95 else 'perhaps'}",
-            }
+            led = f"after {word if word in PREPOSITIONS else 'no preposition'}"
+            fit = "surely" if f.fit > 0.95 else "perhaps"
+            found |= {f"{name} {known}" for known in (f"{side}{verb}", sort, led, fit)}
             if f.bound or not f.rows:
                 found.add(f"{name} {'bounded' if f.bound else 'of no row'}")
             if self.frame.clause(f.first) != self.frame.clause(words[0]):
@@ -309,11 +301,9 @@ def orderings(frame: SentenceLinks, cue: Cue, first: int, last: int) -> list[Ord
     named = any(column.measured for column, _, _ in found)
     if not named and (sense == "lead" or not nouns):  # "led with 400": whichever column has that
         stated = [s for s in frame.amounts if s.first >= last and s.amount.role == "value"]
-        found += [
-            (column, used, ("column by its number",))
-            for column in plain
-            if any(states(column, column.ordered, row, s) for s in stated for row in frame.rows)
-        ]
+        pairs = [(row, s) for s in stated for row in frame.rows]
+        having = (c for c in plain if any(states(c, c.ordered, *pair) for pair in pairs))
+        found += [(column, used, ("column by its number",)) for column in having]
     found.sort(key=lambda one: next(i for i, how in enumerate(_LIKELIEST) if how in one[2][0]))
     kept: dict[int, Ordering] = {}
     for column, tokens, features in found:
