@@ -82,6 +82,8 @@ class Candidate:
 
 # ---- look-ups
 
+Cells = Sequence[tuple[int, int]]
+"""Row and column of each."""
 _BREAK = re.compile(r"[,;:()\[\]]")
 _BREAKING = frozenset("and or but while whereas although with".split())
 _SCOPE = re.compile(
@@ -212,11 +214,7 @@ class Lookups:
         return tuple(found) or self._value_columns
 
     def _extremes(
-        self,
-        stated: StatedNumber,
-        own: list[str],
-        entities: Sequence[_Entity],
-        among: Sequence[int],
+        self, stated: StatedNumber, own: list[str], whom: Sequence[_Entity], among: Sequence[int]
     ) -> Iterator[Candidate]:
         """The number as the smallest or largest of a column: "from 3 to 14", "a high of 14"."""
         place = stated.span
@@ -226,7 +224,7 @@ class Lookups:
             return
         lead = near[-1]
         named = {h.column for h in self.frame.headings}
-        for entity in entities:
+        for entity in whom:
             if len(entity.rows) < 2:
                 continue
             for column in among:
@@ -245,11 +243,7 @@ class Lookups:
                 yield self._candidate(stated, features, outcome, cells)
 
     def _derived(
-        self,
-        stated: StatedNumber,
-        own: list[str],
-        entities: Sequence[_Entity],
-        among: Sequence[int],
+        self, stated: StatedNumber, own: list[str], whom: Sequence[_Entity], among: Sequence[int]
     ) -> Iterator[Candidate]:
         """The number as a difference, change, ratio, sum, mean or share of cells that are named.
 
@@ -258,7 +252,7 @@ class Lookups:
         seen: set[str] = set()
         shares: list[tuple[float, list[tuple[int, int]]]] = []
         summed = self._is_of_several(stated.first) and "cue rank" not in own
-        for operation, value, column, cells, how in self._computations(entities, among):
+        for operation, value, column, cells, how in self._computations(whom, among):
             if summed and operation not in ("sum", "mean", "range"):
                 continue
             percent = operation in _RELATIVE or column.percent
@@ -340,11 +334,7 @@ class Lookups:
             yield self._candidate(stated, features, "near", [])
 
     def _candidate(
-        self,
-        stated: StatedNumber,
-        features: list[str],
-        outcome: Agreement,
-        cells: Sequence[tuple[int, int]],
+        self, stated: StatedNumber, features: list[str], outcome: Agreement, cells: Cells
     ) -> Candidate:
         amount = stated.amount
         truth = None if outcome == "near" else outcome == "same"
@@ -387,7 +377,7 @@ class Lookups:
         said: Span,
         truth: bool | None,
         features: Iterable[str],
-        cells: Sequence[tuple[int, int]],
+        cells: Cells,
         error: ClaimError,
         expected: tuple[str, ...],
         reason: str,
@@ -397,7 +387,7 @@ class Lookups:
         expected = expected if len(expected) <= 3 else ()
         return Candidate(kind, *said, truth, known, evidence, error, expected, reason)
 
-    def _error(self, amount: Amount, cells: Sequence[tuple[int, int]]) -> ClaimError:
+    def _error(self, amount: Amount, cells: Cells) -> ClaimError:
         """REL or TMP where another row of the column has the value: the row is the smaller edit."""
         digits = len(str(abs(amount.number.value)).replace(".", "").strip("0"))
         if digits <= 1 and not amount.number.decimals:
@@ -560,9 +550,7 @@ class Lookups:
             known = known or any(r in dates or r in headed for r in moment.readings)
         own.append("period known" if known else "period unknown")
 
-        def candidate(
-            truth: bool | None, features: list[str], cells: Sequence[tuple[int, int]]
-        ) -> Candidate:
+        def candidate(truth: bool | None, features: list[str], cells: Cells) -> Candidate:
             said, right = Span(moment.start, moment.end), [self.view.cell(*cell) for cell in cells]
             expected = tuple(dict.fromkeys(right)) if truth is False else ()
             words = self.frame.reading.text[slice(*said)]
@@ -824,12 +812,8 @@ class Lookups:
         """Where numbers begin with nothing but commas and "and" between them; so names."""
         stated: Sequence[StatedNumber | Phrase] = self._plain_amounts
         found = _listed(self.frame, stated)
-        return [*found, *_listed(self.frame, self.frame.phrases)] if self._in_turn else found
-
-    @property
-    def _in_turn(self) -> bool:
-        """Whether two lists of the sentence belong together one by one."""
-        return "respectively" in self.frame.words
+        in_turn = "respectively" in self.frame.words  # two lists belong together one by one
+        return [*found, *_listed(self.frame, self.frame.phrases)] if in_turn else found
 
     def _own_column(self, place: tuple[int, int]) -> int | None:
         """The column that alone can hold a number: "F1 (86.5)", "for A and B 5 and 7"."""
@@ -837,7 +821,7 @@ class Lookups:
         for heading in headings:
             if in_brackets(self.frame, heading.span, place):
                 return heading.column
-        for firsts in _listed(self.frame, headings) if self._in_turn else ():
+        for firsts in _listed(self.frame, headings) if "respectively" in self.frame.words else ():
             for places in self._lists:
                 if place[0] in places and len(places) == len(firsts) > 1:
                     first = firsts[places.index(place[0])]
@@ -847,15 +831,10 @@ class Lookups:
     @cached_property
     def _names_an_unknown(self) -> bool:
         """Whether the sentence speaks of a name that no table has."""
-        frame = self.frame
-        first = frame.tokens[0]
-        opens = (
-            frame.reading.text[first.start].isupper()
-            and first.word not in LITTLE_WORDS
-            and frame.stems[0] not in frame.index.known
-            and 0 not in self._named_tokens
-        )
-        return bool(frame.links.unknown_names) or opens
+        frame, first = self.frame, self.frame.tokens[0]
+        known = first.word in LITTLE_WORDS or frame.stems[0] in frame.index.known
+        opens = frame.reading.text[first.start].isupper() and 0 not in self._named_tokens
+        return bool(frame.links.unknown_names) or (opens and not known)
 
     # ---- geometry
 

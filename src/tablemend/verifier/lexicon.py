@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple
 
 import yaml
 
@@ -36,7 +36,6 @@ CueKind = Literal[
     "negation",
     "hedge",
 ]
-CUE_KINDS: tuple[CueKind, ...] = get_args(CueKind)
 
 _CUES_FILE: dict[str, Any] = yaml.load(
     Path(__file__).with_name("cue_words.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader
@@ -65,6 +64,7 @@ FACTORS = {word: value for value, words in _CUES_FILE["factors"].items() for wor
 _COUNTS = FACTORS | ORDINALS | NUMBERS
 COMPARATIVES = _scale(1, _CUES_FILE["comparatives"])
 SUPERLATIVES = _scale(2, _CUES_FILE["superlatives"])
+_DEGREES = COMPARATIVES | SUPERLATIVES
 
 
 def _any_word(words: Scale) -> str:
@@ -101,9 +101,6 @@ RULES: tuple[tuple[CueKind, str, int, str], ...] = tuple(
     for kind, sense, direction, written in _CUES_FILE["rules"]
 )
 """Kind, sense, direction and pattern; where two match at one place, the first is taken."""
-
-
-__all__ = ["CUE_KINDS", "SENSES", "Cue", "CueKind", "find_cues"]
 
 
 class Cue(NamedTuple):
@@ -173,12 +170,7 @@ def _cue(match: re.Match[str]) -> Cue:
         start = article.end()
     words = _CUE_WORD.findall(match.string, start, end)
     if not sense or (kind == "rank" and sense == "within" and not direction):
-        adjective, direction = next(
-            scale[word]
-            for word in reversed(words)
-            for scale in (SUPERLATIVES, COMPARATIVES)
-            if word in scale
-        )
+        adjective, direction = next(_DEGREES[w] for w in reversed(words) if w in _DEGREES)
         sense = sense or adjective
     numbered = kind in ("rank", "count") or sense in _NUMBERED
     return Cue(kind, sense, direction, start, end, _cue_number(words) if numbered else None)
@@ -341,12 +333,8 @@ _QUALITIES_FILE: dict[str, Any] = yaml.load(
 
 def _headers(names: str) -> frozenset[str]:
     """The terms of the headers of some sorts: "age when"."""
-    return frozenset(
-        term
-        for name in names.split()
-        for word in _QUALITIES_FILE["headers"][name].split()
-        for term in terms(word)
-    )
+    words = " ".join(_QUALITIES_FILE["headers"][name] for name in names.split()).split()
+    return frozenset(term for word in words for term in terms(word))
 
 
 THINGS = frozenset(_QUALITIES_FILE["things"].split())

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
-from tablemend.verifier.lexicon import CUE_KINDS, SENSES, find_cues
+from tablemend.verifier.lexicon import SENSES, CueKind, find_cues
 
 
 @pytest.mark.parametrize(
@@ -102,11 +102,11 @@ def test_cues_stand_in_order_and_never_overlap(shared_data: Any) -> None:
     for text in texts:
         end = 0
         for cue in find_cues(text):
-            assert cue.kind in CUE_KINDS
+            assert cue.kind in get_args(CueKind)
             assert end <= cue.start < cue.end <= len(text)
             end, found = cue.end, found + 1
     assert found > len(texts)
 
 
 def test_every_kind_says_its_senses() -> None:
-    assert set(SENSES) == set(CUE_KINDS)
+    assert set(SENSES) == set(get_args(CueKind))

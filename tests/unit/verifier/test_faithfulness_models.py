@@ -15,8 +15,9 @@ from tablemend.tables.read import write_table
 from tablemend.tables.table import Table
 from tablemend.values.text import Span
 from tablemend.verifier import staf, verifiers
+from tablemend.verifier.extraction import extract_claims
 from tablemend.verifier.llm import LLMVerifier, ModelExtractor, align_claims, read_verdict
-from tablemend.verifier.verifiers import CombinedVerifier
+from tablemend.verifier.verifiers import CombinedVerifier, name_error
 from tests.support.faithfulness_models import Answer, CannedBackend
 from tests.support.prompts import recognise
 
@@ -200,3 +201,39 @@ def test_an_open_verifier_stays_open_and_usage_is_added_up() -> None:
     assert [one.usage for one in found] == [Usage(3, 30, 9)] * 2
     assert not backend.closed and not extracting.closed
     assert found[0].verifier == "llm:hf:canned, verify/2; claims: llm:hf:canned, extract/1"
+
+
+# ---- the type of an error where only a model says that a claim is wrong
+
+FIRMS = Table.of(
+    ("Company", "Revenue", "Employees", "Founded"),
+    [
+        ("Acme", "512", "40", "1991"),
+        ("Bolt", "734", "77", "2004"),
+        ("Cora", "96", "12", "2013"),
+    ],
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "type"),
+    [
+        ("The revenue of Acme was 598.", "NUM"),
+        ("The revenue of Acme was 734.", "REL"),
+        ("The revenue of Acme was 40.", "NUM"),
+        ("Cora had the highest revenue.", "CMP"),
+        ("Acme had a higher revenue than Bolt.", "CMP"),
+        ("Acme was founded in 1987.", "TMP"),
+    ],
+)
+def test_plain_cases(text: str, type: str) -> None:
+    claim = extract_claims(text).claims[0]
+    assert name_error(claim, Source((FIRMS,))) == type
+
+
+def test_a_row_that_does_not_belong_is_relational_and_without_tables_the_kind_decides() -> None:
+    claim = Claim("Acme is one of the rows.", None, None, "presence", "Acme is one of the rows.")
+    assert name_error(claim, Source((FIRMS,))) == "REL"
+    numeric = extract_claims("The revenue of Acme was 598.").claims[0]
+    assert name_error(numeric, Source(text="Acme earned 512.")) == "NUM"
+    assert name_error(Claim("", None, None, "attribute", ""), Source((FIRMS,))) == "ATT"

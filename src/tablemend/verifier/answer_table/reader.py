@@ -138,9 +138,8 @@ class ContextReader:
     @cached_property
     def _ends_of_cells(self) -> set[int]:
         """Where cells of the answer end, but for single letters, which may be initials."""
-        cells = [
-            one for one in self._known if 1 < len(one) <= _LONGEST and re.search(r"[^\W\d]", one)
-        ]
+        short = (one for one in self._known if 1 < len(one) <= _LONGEST)
+        cells = (one for one in short if re.search(r"[^\W\d]", one))
         return {span.end for cell in cells for span in self.places.find(cell)}
 
     @cached_property
@@ -250,13 +249,8 @@ class ContextReader:
         found: list[Span] = []
         for text in self._known:
             words = tokens_of(text).words if len(text) <= _LONGEST else ()
-            runs = (
-                words[start : start + size]
-                for size in sizes
-                if size < len(words)
-                for start in range(len(words) - size + 1)
-            )
-            if not names.isdisjoint(runs):
+            starts = ((at, size) for size in sizes if size < len(words) for at in range(len(words)))
+            if not names.isdisjoint(words[at : at + size] for at, size in starts):
                 found += self.places.find(text)
         return sorted(found)
 
@@ -291,15 +285,10 @@ class ContextReader:
                 continue
             if not all(word[:1].isupper() for word in name.split()):
                 continue  # "Stade de France" is not called "France"
-            alone: list[Span] = []
-            for span in self.places.find(last):
-                before = self._capital_before(span)
-                if not self.text[span.start].isupper() or (before and before not in words):
-                    alone = []
-                    break
-                if not before and self.text[span.start - 1 : span.start] != "-":
-                    alone.append(span)
-            found[name] = alone
+            places = [(span, self._capital_before(span)) for span in self.places.find(last)]
+            own = all(self.text[s.start].isupper() and b in ("", *words) for s, b in places)
+            alone = (span for span, before in places if own and not before)
+            found[name] = [span for span in alone if self.text[span.start - 1 : span.start] != "-"]
         return found
 
     def _capital_before(self, span: Span) -> str:
@@ -326,10 +315,10 @@ class ContextReader:
                 current, paragraph, unclear = (), here, False
             unclear = not named and (unclear or self._may_begin_with_name(span))
             bond: Bond = "unclear" if unclear else "loose"
+            for name in named:
+                partly = name in self.partly_named
+                found[name].append(About(number, "loose" if partly else "named"))
             if named:
-                for name in named:
-                    partly = name in self.partly_named
-                    found[name].append(About(number, "loose" if partly else "named"))
                 # "Like the Alba she is based at Corran" is about her too.
                 first = self.names_in(number)[0][0].start
                 carries_on = _PERSONAL.search(self.text, span.start, first) is not None
@@ -433,13 +422,11 @@ class ContextReader:
     def has_foreign(self, span: Span) -> bool:
         """Whether words with a capital stand in a place that the answer and query do not have."""
         for match in _CAPITALS.finditer(self.text, *span):
-            if match.start() == span.start and not re.match(
-                r" [A-Z][a-z]", self.text[match.end() :][:3]
-            ):
+            goes_on = re.match(r" [A-Z][a-z]", self.text[match.end() : match.end() + 3])
+            if match.start() == span.start and not goes_on:
                 continue  # any word has a capital there, but "Feadeas Works" is a name
-            if match.start() not in self._values and not self._vocabulary.issuperset(
-                tokens_of(match[0]).words
-            ):
+            known = self._vocabulary.issuperset(tokens_of(match[0]).words)
+            if match.start() not in self._values and not known:
                 return True
         return False
 
@@ -568,10 +555,8 @@ def _find_labels(
                     continue
                 start, end = tokens[place].start, tokens[run[-1]].end
                 whole = start + len(label)
-                if (
-                    text[start:whole].lower() == label.lower()
-                    and not text[whole : whole + 1].isalnum()
-                ):
+                spelled = text[start:whole].lower() == label.lower()
+                if spelled and not text[whole : whole + 1].isalnum():
                     end = max(end, whole)  # "completion %", "Length (m)"
                 elif step == "spelled":
                     continue

@@ -89,29 +89,32 @@ class ColumnPhrases:
         names: dict[tuple[Wording, str, str], set[str]] = defaultdict(set)
         own: dict[Wording, set[int]] = defaultdict(set)
         self._small.clear()
-        for name in self._reader.entities:
-            for about in self._reader.about[name][:_SENTENCES]:
-                if about.sure and {one for _, one in self._reader.names_in(about.sentence)} <= {
-                    name
-                }:
-                    for slot in self.slots(about.sentence):
-                        found = {one: fits(name, one, slot.span) for one in (*asked, *columns)}
-                        if any(found[column] for column in columns):
-                            found |= dict.fromkeys(asked, False)
-                        if (matches := list(found.values()).count(True)) > 1:
-                            continue  # of which column it is cannot be told
-                        for column, same in found.items():
-                            is_wrong = "wrong" if same is False else ""
-                            verdict = "right" if same else "another's" if matches else is_wrong
-                            for wording in self._told(slot, column) if same else slot.wordings:
-                                names[wording, column, verdict].add(name)
-                                if same:
-                                    own[wording].add(about.sentence)
-                                    if _SMALL.fullmatch(self._reader.text, *slot.span):
-                                        self._small.add(column)
-                                    place = slice(*slot.span)  # "460.9" is no chance, "2" may be
-                                    if sum(map(str.isdigit, self._reader.text[place])) != 1:
-                                        names[wording, column, "telling"].add(name)
+        reader, text = self._reader, self._reader.text
+        stated = [
+            (name, about.sentence, slot)
+            for name in reader.entities
+            for about in reader.about[name][:_SENTENCES]
+            if about.sure and {one for _, one in reader.names_in(about.sentence)} <= {name}
+            for slot in self.slots(about.sentence)
+        ]
+        for name, sentence, slot in stated:
+            found = {one: fits(name, one, slot.span) for one in (*asked, *columns)}
+            if any(found[column] for column in columns):
+                found |= dict.fromkeys(asked, False)
+            if (matches := list(found.values()).count(True)) > 1:
+                continue  # of which column it is cannot be told
+            for column, same in found.items():
+                is_wrong = "wrong" if same is False else ""
+                verdict = "right" if same else "another's" if matches else is_wrong
+                for wording in self._told(slot, column) if same else slot.wordings:
+                    names[wording, column, verdict].add(name)
+                    if same:
+                        own[wording].add(sentence)
+                        if _SMALL.fullmatch(text, *slot.span):
+                            self._small.add(column)
+                        # "460.9" is no chance, "2" may be
+                        if sum(map(str.isdigit, text[slice(*slot.span)])) != 1:
+                            names[wording, column, "telling"].add(name)
         self._wordings, self._own = {}, {}
         for (wording, column, verdict), right in list(names.items()):
             wrong = names[wording, column, "another's"] | (names[wording, column, "wrong"] - right)
@@ -137,17 +140,13 @@ class ColumnPhrases:
             reader, known = self._reader, self._cells[sentence]
             span = reader.sentences[sentence]
             names = [place for place, _ in reader.names_in(sentence)]
-            runs = (
-                Span(*match.span())
-                for match in _NAMES.finditer(reader.text, span.start + 1, span.end)
-            )
+            said = _NAMES.finditer(reader.text, span.start + 1, span.end)
+            runs = (Span(*match.span()) for match in said)
             free = [one for one in (*reader.amounts(span), *runs) if not overlap(one, known)]
             places = dict.fromkeys(sorted([*free, *known], key=lambda one: (one.start, -one.end)))
-            self._slots[sentence] = [
-                PhraseSlot(one, tuple(self._find(span, one, names)))
-                for one in places
-                if not overlap(one, names)
-            ]
+            named = (one for one in places if not overlap(one, names))
+            found = [PhraseSlot(one, tuple(self._find(span, one, names))) for one in named]
+            self._slots[sentence] = found
         return self._slots[sentence]
 
     def _words(self, sentence: int) -> Iterator[PhraseSlot]:
@@ -175,18 +174,15 @@ class ColumnPhrases:
 
     def _find(self, sentence: Span, place: Span, names: Sequence[Span]) -> Iterator[Wording]:
         """The wordings that a value stands in, those of most words first on either side."""
+        text = self._reader.text
         start = max([sentence.start, *(one.end for one in names if one.end <= place.start)])
         end = min([sentence.end, *(one.start for one in names if one.start >= place.end)])
-        if self._reader.text[start : place.start] == " (" and self._reader.text.startswith(
-            ")", place.end
-        ):
-            is_number = self._reader.text[place.start].isdigit()
+        if text[start : place.start] == " (" and text.startswith(")", place.end):
+            is_number = text[place.start].isdigit()
             yield "(", "number)" if is_number else ")"  # right behind the name
-        match = _BEFORE.search(
-            self._reader.text, max(start, place.start - _PHRASE_REACH), place.start
-        )
+        match = _BEFORE.search(text, max(start, place.start - _PHRASE_REACH), place.start)
         before = match[0].lower().split() if match else []
-        match = _BEHIND.match(self._reader.text, place.end, end)
+        match = _BEHIND.match(text, place.end, end)
         behind = match[0].lower().split() if match else []
         for n in range(len(before), 0, -1):
             # "first runner-up was" is another wording than "second runner-up was"
@@ -334,7 +330,6 @@ class Records:
         return self.reader.text[max(start, place.start - _REACH) : place.start]
 
     def _said(self, entity: str, record: Record, label: str) -> list[Attribution]:
-        """What a record gives to an attribute."""
         return [
             Attribution(stated, about, read_value(self.reader.text[slice(*stated.span)]))
             for about in record.sentences
@@ -368,13 +363,10 @@ class Records:
 
     def times(self, record: Record) -> Iterator[tuple[Value, About]]:
         """Years and dates that a record is set in: "In 2029, ..."."""
-        for about in record.sentences:
-            if not about.sure:
-                continue
+        for about in (one for one in record.sentences if one.sure):
             given = [stated.span for stated in self.readings(about.sentence)]
-            for span in self.reader.amounts(self.reader.sentences[about.sentence]):
-                if overlap(span, given):
-                    continue
+            amounts = self.reader.amounts(self.reader.sentences[about.sentence])
+            for span in (one for one in amounts if not overlap(one, given)):
                 value = read_value(self.reader.text[slice(*span)])
                 if moments_of(value) and _WHEN.search(self._before(span)):
                     yield value, about
@@ -443,7 +435,7 @@ class Records:
     def _differ(self, entity: str, parts: Sequence[Record]) -> bool:
         """Whether parts give one attribute, or the time, two values."""
         for label in self.labels.values():
-            said = [one for part in parts for one in self.said(entity, part, label.name)]
+            said = (one for part in parts for one in self.said(entity, part, label.name))
             plain = [one.value for one in said if one.plain]
             if not all(same_value(plain[0], value, label.unit) for value in plain[1:]):
                 return True

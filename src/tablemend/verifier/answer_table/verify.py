@@ -535,8 +535,8 @@ class FieldsVerifier:
         whole, *places = [self._reader.places.find(item) for item in items]
         found = [whole] if whole else places
         if all(found):
-            sentences = [self._reader.sentence_at(one[0].start) for one in found]
-            evidence = tuple(self._reader.evidence(number) for number in sentences)
+            sentences = (self._reader.sentence_at(one[0].start) for one in found)
+            evidence = map(self._reader.evidence, sentences)
             return scored(claim, "supported", "stated in the text", None, evidence)
         value = read_value(cell)
         is_exact = value.number is not None or bool(value.dates)

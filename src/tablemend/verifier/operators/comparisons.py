@@ -68,14 +68,7 @@ def comparisons(slots: Slots) -> Iterator[Derivation]:
 
 
 class _Comparison(NamedTuple):
-    """The words of a comparison.
-
-    Attributes:
-        slots: the sentence.
-        cue: what compares: "more".
-        words: its tokens.
-        than: where "than" stands, or what stands for it.
-    """
+    """The words of a comparison; ``than`` is where "than" stands, or what stands for it."""
 
     slots: Slots
     cue: Cue

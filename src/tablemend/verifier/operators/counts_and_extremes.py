@@ -308,15 +308,7 @@ def _own_part(
 
 
 class _Extreme(NamedTuple):
-    """The words that ask for the n-th of an order.
-
-    Attributes:
-        slots: the sentence.
-        ordering: the order.
-        number: which one: 2 of "second highest".
-        words: their tokens.
-        features: how they stand.
-    """
+    """The words that ask for the n-th of an order; ``number`` is 2 of "second highest"."""
 
     slots: Slots
     ordering: Ordering
