@@ -432,14 +432,13 @@ class Lookups:
         unit = "unit" if number.unit.symbol else "bare"
         unit = "%" if number.percent else "money" if number.unit.currency else unit
         found = ["number", f"digits {min(digits, 4)}", f"counts {unit}", f"role {amount.role}"]
-        if amount.hedge:
-            found.append("hedged" if amount.hedge == "about" else "bounded")
-        if amount.spelled:
-            found.append("spelled")
-        if amount.pair:
-            found.append(f"pair {amount.pair}")
-        if self._other_noun(stated):
-            found.append("other noun")
+        known = {
+            "hedged" if amount.hedge == "about" else "bounded": amount.hedge,
+            "spelled": amount.spelled,
+            f"pair {amount.pair}": amount.pair,
+            "other noun": self._other_noun(stated),
+        }
+        found += [name for name, is_so in known.items() if is_so]
         found += self._cues_near(stated.first)
         found += self._beside(stated.span)
         return found
@@ -999,4 +998,4 @@ def scope_features(frame: SentenceLinks) -> list[str]:
         "several tables": len(frame.linking.source.grids) > 1,
         "list of attributes": frame.view.grid.key_value,
     }
-    return [name for name, holds_of in known.items() if holds_of]
+    return [name for name, is_so in known.items() if is_so]

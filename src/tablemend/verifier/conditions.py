@@ -241,8 +241,6 @@ def years(frame: SentenceLinks, dated: frozenset[int]) -> Iterator[RowFilter]:
         elif word in _AFTER:
             low, high = stated.value + (word == "after"), float("inf")
             used.add(first - 1)
-        elif stated.amount.hedge in ("over", "under"):
-            continue
         for column in columns:
             rows = frozenset(
                 row

@@ -549,8 +549,6 @@ class Linking:
             return False  # the "L" of "mmol/L", beside a flag
         if full or len(tokens) > 1:
             return True
-        if token.word.isdigit():
-            return False
         if self._cased and self.index.cased and self.reading.text[token.start].islower():
             return False
         # a part stands as in the cell: "posted" is no "post office"

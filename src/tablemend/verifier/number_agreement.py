@@ -202,14 +202,6 @@ def _finer(value: Decimal, step: Decimal) -> bool:
 
 # ---- amounts of a statement
 
-_SENSES: dict[str, Bound] = {
-    "above": "over",
-    "below": "under",
-    "at_least": "at least",
-    "at_most": "at most",
-    "about": "about",
-    "almost": "about",
-}
 _BEHIND: dict[str, Bound] = {"above": "at least", "below": "at most"}  # "5 or more", "5 or less"
 _BEFORE_RATIOS: dict[tuple[str, ...], Bound] = {
     ("more", "than"): "over",
@@ -240,9 +232,9 @@ GAINING |= dict.fromkeys((*_LOSING, "gave"), -1)
 """Verbs before an amount by which something rises or falls, with the direction."""
 _GAPS = frozenset("drop difference gap lead margin reduction".split())
 _BEYOND = frozenset("over under above below short ahead behind".split())
-_JUST = frozenset("just slightly barely".split())
-_HEDGING = _JUST | frozenset(
-    "about around nearly almost over under more less than approximately roughly some the".split()
+_HEDGING = frozenset(
+    "just slightly barely about around nearly almost over under more less than approximately "
+    "roughly some the".split()
 )
 
 
@@ -345,18 +337,12 @@ def states(column: ColumnIndex, ordered: Order, row: int, stated: StatedNumber) 
 
 def hedge_of(frame: SentenceLinks, stated: StatedNumber) -> Bound:
     """How an amount is bounded: by the words before it, or by "or more" behind it."""
-    before = frame.words[max(0, stated.first - 3) : stated.first]
-    if stated.amount.hedge in ("over", "under") and not _JUST.isdisjoint(before):
-        return "just over" if stated.amount.hedge == "over" else "just under"
     if stated.amount.hedge:
         return stated.amount.hedge
     for cue in frame.cues:
-        if cue.kind == "hedge" and cue.sense in _SENSES:
-            first, last = frame.token_range(cue.start, cue.end)
-            if 0 <= stated.first - last <= 1 and first < last:
-                return _SENSES[cue.sense]
-            if first == stated.last and cue.sense in _BEHIND:
-                return _BEHIND[cue.sense]
+        bound = _BEHIND.get(cue.sense) if cue.kind == "hedge" else None
+        if bound and frame.token_range(cue.start, cue.end)[0] == stated.last:
+            return bound
     return ""
 
 
@@ -390,8 +376,6 @@ def bounds(frame: SentenceLinks, timed: frozenset[int]) -> Iterator[RowFilter]:
             continue
         if heading.first >= stated.last and heading in hedged and not hedge_of(frame, stated):
             continue  # "three phones cost more than $500"
-        if heading.first <= stated.first < heading.last:
-            continue
         column = frame.view.columns[heading.column]
         hedge = hedge_of(frame, stated)
         ordered = column.ordered

@@ -141,7 +141,6 @@ _NO_VERB_AFTER = frozenset(
     "the a an of most more least less fewest fewer few highest lowest number total first last best "
     "and in for final no any each every".split()
 )
-_WINNING, _WON = frozenset({"winner", "win"}), frozenset({"win", "won", "wins", "winner"})
 _PARTING = frozenset("and or , but while than vs versus be is was".split())
 _CONTRAST = frozenset("while whereas but although though".split())
 TIME_UNITS = frozenset("day week month year h min s".split())
@@ -334,9 +333,6 @@ class SentenceLinks:
                 between = self.words[left[1] : right[0]]
                 said = sum(word not in LITTLE_WORDS for word in between)
                 gaps.append(9 if left[1] > right[0] else said)
-        column = self.view.columns[mention.column]
-        if not _WINNING.isdisjoint(column.terms) and not _WON.isdisjoint(self.words):
-            gaps.append(0)
         return min(gaps, default=9)
 
     # ---- columns
@@ -428,14 +424,6 @@ class SentenceLinks:
                         amount = replace(amount, number=replace(number, value=size))
                     found.append(StatedNumber(first, last, amount, float(amount.value)))
         return tuple(found)
-
-    def ordinal(self, place: int) -> int:
-        """The number of an ordinal at a token, 0 where there is none."""
-        token = self.tokens[place]
-        for amount in self.links.amounts:
-            if amount.start == token.start and amount.role == "ordinal":
-                return int(amount.value)
-        return 0
 
     # ---- syntax
 

@@ -264,8 +264,6 @@ def extremes(slots: Slots) -> Iterator[Derivation]:
         if ranked and cue.sense not in QUALITIES:
             continue
         number = (cue.number or 1) if ranked else 1
-        if first and not ranked and (ordinal := frame.ordinal(first - 1)):
-            first, number = first - 1, ordinal
         nested = "than" in frame.words[frame.clause(first)[0] : first]
         word = frame.words[first - 1] if first else ""
         owner = "of its own" if word in _OWN else "of all" if word == "the" else "of whom unsaid"
