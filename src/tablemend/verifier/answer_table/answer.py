@@ -8,6 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
+from itertools import islice
 
 from tablemend.detector.keys import filled_rows, primary_key
 from tablemend.tables.table import Table
@@ -20,6 +21,7 @@ from tablemend.verifier.answer_table.records import (
     ColumnPhrases,
     Record,
     Records,
+    encloses,
     overlap,
     same_value,
 )
@@ -409,14 +411,12 @@ class AnswerReader:
 
     def sentences_with(self, row: int, column: int, record: Record) -> list[tuple[int, Span]]:
         """Sentences of a record that state a cell, outside the names of entities; some of many."""
-        found: list[tuple[int, Span]] = []
-        for sentence, span in self._within(self.find(row, column), record):
-            names = self.reader.names_in(sentence)
-            if not any(one.start <= span.start and span.end <= one.end for one, _ in names):
-                found.append((sentence, span))
-                if len(found) >= _LOOKED_AT:
-                    break
-        return found
+        found = (
+            (sentence, span)
+            for sentence, span in self._within(self.find(row, column), record)
+            if not any(encloses(one, span) for one, _ in self.reader.names_in(sentence))
+        )
+        return list(islice(found, _LOOKED_AT))
 
     def cells_stated(self, row: int) -> list[Span]:
         """Where the sentences about a row state its cells."""

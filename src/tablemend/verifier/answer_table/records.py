@@ -212,6 +212,11 @@ class ColumnPhrases:
                 yield StatedValue(labels.pop(), slot.span, max(found)[0])
 
 
+def encloses(one: Span, other: Span) -> bool:
+    """Whether a place holds all of another."""
+    return one.start <= other.start and other.end <= one.end
+
+
 def overlap(place: Span, others: Iterable[Span]) -> bool:
     """Whether a place has a character in common with one of others."""
     return any(one.start < place.end and place.start < one.end for one in others)
@@ -340,15 +345,12 @@ class Records:
     def subjects(self, sentence: int) -> list[tuple[Span, str]]:
         """The entities that a sentence names and does not give to another as a value."""
         values = []
-        for stated in self.readings(sentence):  # sure, short and without a number
-            said = self.reader.text[slice(*stated.span)]
-            if stated.sure and len(said.split()) <= _NAME and not any(map(str.isdigit, said)):
-                values.append(stated.span)
-        return [
-            (span, name)
-            for span, name in self.reader.names_in(sentence)
-            if not any(one.start <= span.start and span.end <= one.end for one in values)
-        ]
+        for place in (one.span for one in self.readings(sentence) if one.sure):
+            said = self.reader.text[slice(*place)]
+            if len(said.split()) <= _NAME and not any(map(str.isdigit, said)):
+                values.append(place)
+        names = self.reader.names_in(sentence)
+        return [named for named in names if not any(encloses(one, named[0]) for one in values)]
 
     def owner(self, sentence: int, place: Span) -> str | None:
         """Whom a value of a sentence belongs to: the entity named last before it, or the only one.
