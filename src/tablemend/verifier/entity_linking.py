@@ -455,10 +455,12 @@ class Linking:
                 for line in _without_totals(grid, lines, columns)
                 if not any(row.start < line.end and line.start < row.end for row in rows)
             )
-            named = tuple(columns), tuple(sorted(rows, key=lambda link: link.start)), cells
+            said_rows = tuple(sorted(rows, key=lambda link: link.start))
             dated = tuple(self._moment(number, moment) for moment in moments)
-            rest = tuple(amounts), unknown_names, carried.get(number, ()), scoped_phrases
-            found[number] = Links(number, sentence, *named, dated, *rest)
+            rest = unknown_names, carried.get(number, ()), scoped_phrases
+            found[number] = Links(
+                number, sentence, tuple(columns), said_rows, cells, dated, tuple(amounts), *rest
+            )
         return found
 
     def _scoped_phrases(

@@ -414,9 +414,9 @@ def _computed(
             evidence = (Evidence(reading.reason, frame.links.grid), *evidence)
         known = features(slots, readings, reading)
         known |= dict.fromkeys((f"logic {name}" for name in context), 1.0)
-        place, expected = Span(tokens[first].start, tokens[last - 1].end), reading.expected
+        start, end, expected = tokens[first].start, tokens[last - 1].end, reading.expected
         decided = reading.error, expected if fault else (), reading.reason, reading.doubtful
-        candidate = Candidate("computed", *place, reading.truth, known, evidence, *decided)
+        candidate = Candidate("computed", start, end, reading.truth, known, evidence, *decided)
         used = frozenset(tokens[place].start for place in reading.used if place < len(tokens))
         found.append((candidate, used))
     return found

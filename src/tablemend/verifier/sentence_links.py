@@ -245,10 +245,12 @@ class SentenceLinks:
         """What names cells: one mention for every column."""
         found: list[CellMention] = []
         links, row = self.links, self.view.header_row
-        named = [(link.start, link.end, link.places) for link in (*links.cells, *links.moments)]
+        named = [(link.start, link.end, link.places) for link in links.cells]
+        named += [(link.start, link.end, link.places) for link in links.moments]
         if self.view.turned:
-            headed = (*links.columns, *links.moments)
-            named = [(h.start, h.end, tuple((row, c) for c in h.columns)) for h in headed]
+            headed = [(link.start, link.end, link.columns) for link in links.columns]
+            headed += [(link.start, link.end, link.columns) for link in links.moments]
+            named = [(a, b, tuple((row, c) for c in columns)) for a, b, columns in headed]
         for start, end, places in dict.fromkeys(named):
             first, last = self.token_range(start, end)
             shares: dict[int, dict[int, float]] = defaultdict(dict)
