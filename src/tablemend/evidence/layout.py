@@ -28,13 +28,12 @@ class Body:
     Attributes:
         row: index in the table.
         sections: headings above it, from the outermost.
-        units: number of the unit row that holds for it in :attr:`Layout.units`; -1 for the
-            header's own units.
+        units: by column, what the unit row above it within the body states; empty without one.
     """
 
     row: int
     sections: tuple[str, ...]
-    units: int
+    units: tuple[Unit | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +43,6 @@ class Layout:
     Attributes:
         paths: for each column, the levels of its header from the top.
         header_units: for each column, the unit that the header states.
-        units: for each unit row within the body, the units by column; ``None`` where it is blank.
         body: the body rows, top to bottom.
         notes: rows of one text below the body, and what the header says of all cells.
         lead: the first column that holds anything: where row headings stand.
@@ -52,7 +50,6 @@ class Layout:
 
     paths: tuple[tuple[str, ...], ...]
     header_units: tuple[Unit, ...]
-    units: tuple[tuple[Unit | None, ...], ...]
     body: tuple[Body, ...]
     notes: tuple[str, ...]
     lead: int
@@ -82,8 +79,8 @@ def lay_out(columns: Sequence[str], cells: Cells) -> Layout:
         first += 1
     headings = [level[lead] for level in levels[1:] if level[lead] and _is_unit_row(level, lead)]
     paths, header_units, unit_notes = _name_columns(levels, used, lead)
-    body, units, notes = _read_body(list(columns), cells, first, tuple(headings), used)
-    return Layout(paths, header_units, units, body, (*unit_notes, *notes), lead)
+    body, notes = _read_body(list(columns), cells, first, tuple(headings), used)
+    return Layout(paths, header_units, body, (*unit_notes, *notes), lead)
 
 
 def _continues_header(levels: list[list[str]], cells: Cells, index: int, lead: int) -> bool:
@@ -207,7 +204,7 @@ def _spread(
 
 def _read_body(
     header: list[str], cells: Cells, first: int, headings: tuple[str, ...], used: list[bool]
-) -> tuple[tuple[Body, ...], tuple[tuple[Unit | None, ...], ...], list[str]]:
+) -> tuple[tuple[Body, ...], list[str]]:
     """Body rows with headings and units above them; trailing rows of one text are notes."""
     lead = used.index(True) if any(used) else 0
     single = [_heads_section(row, lead, used) for row in cells]
@@ -224,7 +221,7 @@ def _read_body(
     speaking.sort()
     last = speaking[-1] if speaking else -1
     body: list[Body] = []
-    units: list[tuple[Unit | None, ...]] = []
+    units: tuple[Unit | None, ...] = ()
     notes: list[str] = []
     sections = headings
     depth = len(headings)
@@ -238,7 +235,7 @@ def _read_body(
             (notes if index > last or _is_note(text) else pending).append(text)
             continue
         if index < last and _is_unit_row(row, lead):
-            units.append(_row_units(row, lead))
+            units = _row_units(row, lead)
             pending += [row[lead]] if row[lead] else []
             continue
         if pending:
@@ -247,12 +244,12 @@ def _read_body(
             sections = (*kept, *pending)
             depth = len(sections)
             pending = []
-        body.append(Body(index, sections, len(units) - 1))
+        body.append(Body(index, sections, units))
         # "Total Industrial Solutions" ends the section "Industrial Solutions:"
         name, section = row[lead].casefold(), sections[-1].casefold() if sections else ""
         if sections and name.startswith("total") and name.endswith(section.strip(" :")):
             sections = sections[:-1]
-    return tuple(body), tuple(units), notes
+    return tuple(body), notes
 
 
 def _unvalued(

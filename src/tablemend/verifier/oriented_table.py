@@ -299,7 +299,7 @@ class ColumnIndex:
     @property
     def two_valued(self) -> bool:
         """Whether its cells state two numbers each: "n (%)"."""
-        return not self._view.turned and self._view.grid.states_two(self.index)
+        return not self._view.turned and self.index in self._view.grid.two_valued
 
     def second(self, row: int) -> Number | None:
         """The second number of such a cell."""
