@@ -135,7 +135,6 @@ def _name_columns(
 ) -> tuple[tuple[tuple[str, ...], ...], tuple[Unit, ...], list[str]]:
     """Paths and units of the columns, and labels that speak of all cells."""
     width = len(used)
-    written = [[bool(cell) for cell in level] for level in levels]
     labels: list[list[str]] = []
     units = [PLAIN] * width
     notes = []
@@ -143,12 +142,18 @@ def _name_columns(
         unit_row = depth > 0 and _is_unit_row(level, lead)
         filled = [column for column in range(width) if level[column] and column != lead]
         spread = list(level)
-        lone = len(filled) == 1 and len(levels) > 1 and filled[0] != lead + 1
-        if lone and not any(level[lead + 1 : filled[0]]):
-            for column in range(lead + 1, width):
-                spread[column] = level[filled[0]]
-        else:
-            _spread(spread, labels, written, depth, lead, used, unit_row)
+        last = 0
+        if len(filled) == 1 and len(levels) > 1 and filled[0] != lead + 1:
+            spread[lead + 1 :] = [level[filled[0]]] * (width - lead - 1)
+        # Else each label is carried to the right, to where the span above it ends.
+        for column in range(lead + 1, width):
+            if spread[column]:
+                last = column
+            elif last and (used[column] or depth < len(levels) - 1):
+                own = any(above[column] for above in levels[:depth])
+                spans = all(label[column] == label[last] for label in labels)
+                if unit_row or (spans and not own):
+                    spread[column] = spread[last]
         if unit_row:
             stated = [label_unit(cell) if cell else PLAIN for cell in spread]
             stated[lead] = PLAIN
@@ -174,52 +179,21 @@ def _name_columns(
     return tuple(paths), tuple(units), notes
 
 
-def _spread(
-    spread: list[str],
-    labels: list[list[str]],
-    written: list[list[bool]],
-    depth: int,
-    lead: int,
-    used: list[bool],
-    unit_row: bool,
-) -> None:
-    """Carry each label of one header level to the right, over the columns that it spans."""
-    last = 0
-    for column in range(lead + 1, len(spread)):
-        if spread[column]:
-            last = column
-            continue
-        if not last or (not used[column] and depth == len(written) - 1):
-            continue
-        own = any(written[level][column] for level in range(depth))
-        if own and not unit_row:
-            continue
-        # A span ends where the span above it ends.
-        if not unit_row and any(level[column] != level[last] for level in labels):
-            continue
-        below = any(row[column] for row in written[depth + 1 :])
-        if unit_row or below or not own:
-            spread[column] = spread[last]
-
-
 def _read_body(
     header: list[str], cells: Cells, first: int, headings: tuple[str, ...], used: list[bool]
 ) -> tuple[tuple[Body, ...], list[str]]:
     """Body rows with headings and units above them; trailing rows of one text are notes."""
     lead = used.index(True) if any(used) else 0
     single = [_heads_section(row, lead, used) for row in cells]
-    speaking = [i for i in range(first, len(cells)) if any(cells[i]) and not single[i]]
     if sum(used) == 2 and (
         sum(single[first:]) * 2 > len(cells) - first
         or any(used[column] and name and names_values(name) for column, name in enumerate(header))
     ):
         single = [False] * len(cells)  # the second column is blank as a rule, or may be
-        speaking = list(range(first, len(cells)))
     for index in _unvalued(cells, single, first, lead, sum(used)):
         single[index] = False
-        speaking.append(index)
-    speaking.sort()
-    last = speaking[-1] if speaking else -1
+    speaking = (i for i in range(first, len(cells)) if any(cells[i]) and not single[i])
+    last = max(speaking, default=-1)
     body: list[Body] = []
     units: tuple[Unit | None, ...] = ()
     notes: list[str] = []
@@ -310,12 +284,9 @@ def _is_note(text: str) -> bool:
 
 def _row_units(row: Sequence[str], lead: int) -> tuple[Unit | None, ...]:
     """The units of a unit row; each holds to the right up to the next."""
-    units: list[Unit | None] = [None] * len(row)
-    current: Unit | None = None
-    for column in range(lead + 1, len(row)):
-        if row[column]:
-            current = label_unit(row[column])
-        units[column] = current
+    units: list[Unit | None] = [None] * (lead + 1)
+    for cell in row[lead + 1 :]:
+        units.append(label_unit(cell) if cell else units[-1])
     return tuple(units)
 
 
@@ -361,8 +332,8 @@ def find_totals(
         named = [label for label in labels if names_total(label)]
         flag = bool(named)
         if named:
-            first = _sum_of(numbers[place], _above(numbers, found, starts, place))
-            start = place if first is None else first
+            above = _sum_of(numbers[place], _above(numbers, found, starts, place))
+            start = place if above is None else above
         if named and (qualified := _QUALIFIED.match(named[0])):
             rest = named[0][qualified.end() :]
             section = part.sections[-1].strip(" :").casefold() if part.sections else ""
@@ -427,16 +398,14 @@ def _equal_somewhere(total: Numbers, sums: Numbers, count: int) -> bool:
 
 def averages_columns(rows: Iterable[Numbers], index: int) -> bool:
     """Whether a column is the average of the other columns of numbers, in most rows."""
-    right = checked = 0
+    right = []
     for row in islice(rows, _CHECKED):
         own = row.get(index)
         others = [value for column, value in row.items() if column != index]
-        if own is None or len(others) < _ADDENDS - 1:
-            continue
-        checked += 1
-        mean = sum(others, Decimal(0)) / len(others)
-        right += abs(mean - own) <= Decimal("0.011") * max(Decimal(1), abs(own))
-    return 2 * right > checked > 0
+        if own is not None and len(others) >= _ADDENDS - 1:
+            mean = sum(others, Decimal(0)) / len(others)
+            right.append(abs(mean - own) <= Decimal("0.011") * max(Decimal(1), abs(own)))
+    return 2 * sum(right) > len(right) > 0
 
 
 def _below(numbers: Sequence[Numbers], place: int) -> bool:
@@ -448,17 +417,12 @@ def _below(numbers: Sequence[Numbers], place: int) -> bool:
 
 
 def _adds_up(numbers: Sequence[Numbers], place: int) -> bool:
-    total = numbers[place]
-    sums: Numbers = {}
-    counts: dict[int, int] = {}
-    for other, row in enumerate(numbers):
-        for column, value in row.items() if other != place else ():
-            sums[column] = sums.get(column, Decimal(0)) + value
-            counts[column] = counts.get(column, 0) + 1
-    matched = [
-        column
-        for column, value in total.items()
-        if counts.get(column, 0) >= _ADDENDS and value and sums[column] == value
-    ]
-    digits = sum(len(str(abs(int(total[column])))) for column in matched)
-    return 2 * len(matched) >= len(total) and digits >= _DIGITS
+    """Whether a row is the sum of all others, in half of its columns and by digits enough."""
+    others = [row for other, row in enumerate(numbers) if other != place]
+    digits = matched = 0
+    for column, value in numbers[place].items():
+        addends = [row[column] for row in others if column in row]
+        if value and len(addends) >= _ADDENDS and sum(addends) == value:
+            matched += 1
+            digits += len(str(abs(int(value))))
+    return 2 * matched >= len(numbers[place]) and digits >= _DIGITS
