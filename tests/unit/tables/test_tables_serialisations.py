@@ -107,7 +107,7 @@ def texts() -> st.SearchStrategy[str]:
 
 @st.composite
 def tables(draw: st.DrawFn, cells: st.SearchStrategy[str] | None = None, rows: int = 1) -> Table:
-    cells, width = cells or texts(), draw(st.integers(1, 4))
+    cells, width = texts() if cells is None else cells, draw(st.integers(1, 4))
     names = draw(st.lists(texts(), min_size=width, max_size=width))
     row = st.lists(st.none() | cells, min_size=width, max_size=width)
     return Table.of(names, draw(st.lists(row, min_size=rows, max_size=4)), draw(texts()))
