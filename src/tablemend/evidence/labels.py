@@ -268,10 +268,10 @@ def second_number(cell: str, header: str) -> Number | None:
     Under "n/N" that is the first as a share of the second; of a mean its deviation.
     """
     if share := _OF.fullmatch(cell):
+        if share["percent"]:
+            return Number(Decimal(share["percent"]), _PERCENT)
         whole = Decimal(share["whole"])
-        if share["percent"] or not whole:
-            return Number(Decimal(share["percent"]), _PERCENT) if share["percent"] else None
-        return Number(100 * Decimal(share["part"]) / whole, _PERCENT, 1)
+        return Number(100 * Decimal(share["part"]) / whole, _PERCENT, 1) if whole else None
     match = _TWO.fullmatch(cell)
     number = read_value(match["second"]).number if match else None
     if number is None or number.percent or not _SHARE.search(header):

@@ -113,12 +113,6 @@ def test_what_only_looks_like_a_title(text: str, columns: tuple[str, ...]) -> No
     assert read_table(text, "csv").columns == columns
 
 
-@pytest.mark.parametrize("text", ["a,b\n1,2,3\n", "a,b\n1\n", "name\nSmith, Ann\nDoe, Joe\n"])
-def test_a_value_beyond_the_header_stays_refused(text: str) -> None:
-    with pytest.raises(TableError, match="CSV line"):
-        read_table(text, "csv")
-
-
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-8"])
 def test_encodings_with_a_mark(tmp_path: Path, encoding: str) -> None:
     text = "Team,Ort\nAlba,Köln\n"
