@@ -179,10 +179,10 @@ class Grid:
         )
         paths = []
         for part, row, above in zip(body, rows, parents, strict=True):
-            path = [*part.sections, *above, *(row[group] for group in self._grouping), row[key]]
+            labels = [*part.sections, *above, *(row[group] for group in self._grouping), row[key]]
             if qualifier is not None:
-                path.append(row[qualifier])
-            paths.append(tuple(dict.fromkeys(label for label in path if label)) or ("",))
+                labels.append(row[qualifier])
+            paths.append(tuple(dict.fromkeys(label for label in labels if label)) or ("",))
         # the cells left of the first column of numbers; none where there is no such
         first = next((column.index for column in self.columns if column.kind == "number"), 0)
         totals = find_totals(

@@ -150,9 +150,8 @@ def _name_columns(
             if spread[column]:
                 last = column
             elif last and (used[column] or depth < len(levels) - 1):
-                own = any(above[column] for above in levels[:depth])
                 spans = all(label[column] == label[last] for label in labels)
-                if unit_row or (spans and not own):
+                if unit_row or (spans and not any(above[column] for above in levels[:depth])):
                     spread[column] = spread[last]
         if unit_row:
             stated = [label_unit(cell) if cell else PLAIN for cell in spread]
