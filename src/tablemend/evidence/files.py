@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from html import unescape
 from itertools import pairwise
@@ -14,11 +14,8 @@ from tablemend.evidence.labels import caption_unit
 from tablemend.evidence.source import Source
 from tablemend.foreign import load_json
 from tablemend.tables.csvtable import XLSX, read_xlsx
-from tablemend.tables.html import locate_html
 from tablemend.tables.jsontable import read_json
-from tablemend.tables.latex import locate_latex
-from tablemend.tables.markdown import locate_markdown
-from tablemend.tables.read import READERS, SUFFIXES, Format, detect_format, load_text
+from tablemend.tables.read import LOCATORS, READERS, SUFFIXES, Format, detect_format, load_text
 from tablemend.tables.table import Cell, EmptyTableError, Table, TableError, refuse_size
 from tablemend.values.units import PLAIN
 
@@ -26,7 +23,6 @@ PROSE = (".txt", ".text", ".rst")
 MAX_TABLES = 200
 """Tables of one file; a file with more is refused, not cut."""
 
-_LOCATE = {"markdown": locate_markdown, "html": locate_html, "latex": locate_latex}
 _COMMENT = re.compile(r"#+\s*(?P<key>[\w ]{1,40}?)\s*[:=]\s*(?P<value>.*)")
 _ATTRIBUTE = re.compile(r"\s*[-*\u2022]\s+(?P<name>[^:\n]{1,80}):\s+(?P<value>\S.*)")
 _TAG = re.compile(r"<[^>]*>")
@@ -57,9 +53,8 @@ def load_source(path: str | Path) -> Source:
     text = load_text(path)
     try:
         if suffix in (".jsonl", ".ndjson"):
-            return Source(
-                document_tables([_parse(line) for line in text.splitlines() if line.strip()])
-            )
+            records = [_parse(line) for line in text.splitlines() if line.strip()]
+            return Source(document_tables(records))
         return read_source(text, SUFFIXES.get(suffix), prose=suffix in PROSE)
     except TableError as error:
         raise TableError(f"{path}: {error}") from error
@@ -84,16 +79,14 @@ def read_source(text: str, format: Format | None = None, *, prose: bool = False)
     found = format or detect_format(text)
     if found == "json":
         return Source(_read_json(text))
-    if found in _LOCATE:
+    if found in LOCATORS:
         return _read_mixed(text, found, prose=prose or format == "markdown")
-    if prose:
-        return Source(text=text)
-    return Source((_read_csv(text),))
+    return Source(text=text) if prose else Source((_read_csv(text),))
 
 
 def _read_mixed(text: str, format: Format, *, prose: bool) -> Source:
     """All tables of one format, and the prose around them."""
-    spans = _LOCATE[format](text)
+    spans = LOCATORS[format](text)
     if len(spans) > MAX_TABLES:
         raise TableError(f"{len(spans)} tables; the limit is {MAX_TABLES}")
     if not spans:
@@ -243,14 +236,14 @@ def document_tables(data: Any, title: str = "") -> tuple[Table, ...]:
         reader.read_list(data, (), {})
     else:
         raise TableError("the JSON document holds a single value")
-    tables = reader.finish(title)
+    tables = tuple(reader.finish(title))
     if not tables:
         raise TableError("the JSON document holds no value")
     return tables
 
 
 class _Reader:
-    """Tables under construction."""
+    """Tables under construction: the lone values of a document, and its lists by their paths."""
 
     def __init__(self, units: Mapping[str, str]) -> None:
         self.units = units
@@ -259,9 +252,7 @@ class _Reader:
 
     def read_object(self, item: Mapping[str, Any]) -> None:
         """Put an object's values to the lone ones, and its lists to their tables."""
-        inner: list[tuple[Keys, list[Any]]] = []
-        _flatten(item, (), self.lone, inner, None)
-        for place, value in inner:
+        for place, value in _flatten(item, (), self.lone, None):
             self.read_list(value, place, {})
 
     def read_list(self, items: Sequence[Any], path: Keys, parent: Record) -> None:
@@ -275,8 +266,7 @@ class _Reader:
             elif not isinstance(item, Mapping):
                 item = {"value": item}
             record: Record = dict(parent)
-            inner: list[tuple[Keys, list[Any]]] = []
-            _flatten(item, (), record, inner, several)
+            inner = list(_flatten(item, (), record, several))
             records.append(record)
             # Rows of a list inside begin with what names this row, else with its number.
             names = {(*path[-1:], *place): cell for place, cell in _naming(record).items()}
@@ -284,36 +274,33 @@ class _Reader:
             for place, value in inner:
                 self.read_list(value, (*path, *place), names)
 
-    def finish(self, title: str) -> tuple[Table, ...]:
-        tables = []
+    def finish(self, title: str) -> Iterator[Table]:
         lone, sides = _split_sides(self.lone)
         if lone:
             rows = [(self._header(path), cell) for path, cell in lone.items()]
-            tables.append(Table.of(("attribute", "value"), rows, title))
+            yield Table.of(("attribute", "value"), rows, title)
         if sides:
-            tables.append(self._table(sides, title))
+            yield self._table(sides, title)
         for path, records in self.lists.items():
             # Rows that only lead to the lists inside them say nothing more.
             leads = any(other[: len(path)] == path for other in self.lists if other != path)
             own = [record for record in records if len(record) > (1 if leads else 0)]
             if own:
-                heading = _spell(path)
-                tables.append(self._table(own, ": ".join(filter(None, (title, heading)))))
-        return tuple(tables)
+                yield self._table(own, ": ".join(filter(None, (title, _spell(path)))))
 
     def _table(self, records: Sequence[Record], title: str) -> Table:
         paths = list(dict.fromkeys(path for record in records for path in record))
         refuse_size(len(records), len(paths))
         rows = [[record.get(path) for path in paths] for record in records]
-        return Table.of([self._header(path) for path in paths], rows, title)
+        return Table.of(list(map(self._header, paths)), rows, title)
 
     def _header(self, path: Keys) -> str:
         """A path in words, with the unit that the document states for one of its keys."""
         name = _spell(path)
+        if path and path[-1].lower() in _ANGLES:
+            return name
         keys = [*reversed(path), *name.split()]
         unit = next((self.units[key] for key in keys if key in self.units), "")
-        if path and path[-1].lower() in _ANGLES:
-            unit = ""
         return f"{name} ({unit})" if unit and "(" not in name else name
 
 
@@ -334,16 +321,12 @@ def _several(items: Sequence[Any]) -> set[Keys]:
 
 
 def _flatten(
-    item: Mapping[str, Any],
-    path: Keys,
-    record: Record,
-    inner: list[tuple[Keys, list[Any]]],
-    several: set[Keys] | None,
-) -> None:
+    item: Mapping[str, Any], path: Keys, record: Record, several: set[Keys] | None
+) -> Iterator[tuple[Keys, list[Any]]]:
     """Put the values of an object and of the objects in it into a record, by their paths.
 
-    Lists of objects go to ``inner``. A list of one object is that object, but at the paths of
-    ``several``; of a document (``None``) it stays a list, and objects of one shape become one.
+    Yields lists of objects. A list of one object is that object, but at the paths of ``several``;
+    of a document (``None``) it stays a list, and objects of one shape become one.
     """
     _refuse_depth(path)
     for key, value in item.items():
@@ -353,9 +336,9 @@ def _flatten(
         elif several is not None and isinstance(value, list) and len(value) == 1:
             value = value if place in several else value[0]
         if isinstance(value, Mapping):
-            _flatten(value, place, record, inner, several)
+            yield from _flatten(value, place, record, several)
         elif isinstance(value, list) and not _is_plain(value):
-            inner.append((place, value))
+            yield place, value
         else:
             record.update(_cells(key, place, value))
 
@@ -363,7 +346,7 @@ def _flatten(
 def _cells(key: str, path: Keys, value: Any) -> Record:
     """The cells of one value: none for an empty one, two for a date with a time."""
     if isinstance(value, list):
-        joined = "; ".join(cell for item in value if (cell := _spell_value(item)))
+        joined = "; ".join(filter(None, map(_spell_value, value)))
         return {path: joined} if joined else {}
     cell = _spell_value(value)
     if not cell or _IDENTIFIER.fullmatch(key) or _LINK.fullmatch(cell) or _EPOCH.fullmatch(cell):
@@ -374,11 +357,9 @@ def _cells(key: str, path: Keys, value: Any) -> Record:
 
 
 def _spell_value(value: Any) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return " ".join(str(value).split()) if isinstance(value, str) else str(value)
+    if value is None or isinstance(value, bool):
+        return {None: "", True: "true", False: "false"}[value]
+    return " ".join(value.split()) if isinstance(value, str) else str(value)
 
 
 def _spell(path: Keys) -> str:

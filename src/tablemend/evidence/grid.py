@@ -30,8 +30,6 @@ from tablemend.evidence.labels import (
     share_scale,
 )
 from tablemend.evidence.layout import (
-    Body,
-    Layout,
     Numbers,
     averages_columns,
     find_parents,
@@ -109,6 +107,7 @@ class Line:
         total: whether it adds up or averages other rows, so that no count or maximum includes it.
         name: its cell in the key column, from above where that is merged.
         unit: what its name or its section states: ``Revenue ($ millions)``.
+        units_above: by column, what a unit row within the body states; empty without one.
     """
 
     index: int
@@ -117,6 +116,7 @@ class Line:
     total: bool
     name: str = ""
     unit: Unit = PLAIN
+    units_above: tuple[Unit | None, ...] = ()
 
 
 class Grid:
@@ -125,48 +125,44 @@ class Grid:
     Args:
         table: the table.
         number: its place in the source.
+
+    Attributes:
+        key: index of the column that names the rows.
+        filled: the cells of the body rows; a blank row heading is that above it, as merged cells
+            came apart.
     """
 
     def __init__(self, table: Table, number: int = 0) -> None:
-        self.table = table
-        self.number = number
+        self.table, self.number = table, number
+        self._cells = [list(map(plain_cell, row)) for row in table.rows]
+        for column in range(len(table.columns)):
+            if writes_dots(row[column] for row in self._cells):
+                for row in self._cells:
+                    row[column] = undotted(row[column])
+        headers = list(map(plain_header, table.columns))
+        self._unsigned = frozenset(_unsign_costs(headers, self._cells))
+        self._layout = lay_out(headers, self._cells)
+        self.filled: dict[int, list[str]] = {}
+        lead, above = self._layout.lead, ""
+        for part in self._layout.body:
+            row = self._cells[part.row]
+            if not row[lead] and above:
+                row = [*row[:lead], above, *row[lead + 1 :]]
+            self.filled[part.row] = row
+            above = row[lead]
+        self._sample = [self.filled[part.row] for part in self._layout.body[:SAMPLE]]
         self._values: dict[int, tuple[Value, ...]] = {}
         self._units: dict[tuple[int, int], Unit] = {}
         self._signs: dict[tuple[int, int], Mapping[str, int]] = {}
-
-    @cached_property
-    def key(self) -> int:
-        """Index of the column that names the rows.
-
-        The detector's primary key; of two columns of names, the right one where the left only
-        groups the rows ("Setting", "Metrics").
-        """
-        sample = self._sample
-        key = primary_key(sample)
-        if self._distinct(key) or any(self._distinct(left) for left in range(key)):
-            return key
-        for index in range(key + 1, min(key + 4, len(self.table.columns))):
-            if self.table.columns[index] and names_values(self.table.columns[index]):
-                continue  # an attribute with several values
-            filled = sum(bool(row[index]) for row in sample.rows)
-            if (
-                self._has_names(index)
-                and self._distinct(index)
-                and 10 * filled >= 9 * len(sample.rows)
-            ):
-                return index
-        return key
+        self.key = self._find_key()
 
     @cached_property
     def columns(self) -> tuple[Column, ...]:
         """All columns, left to right."""
         columns = []
         for index, path in enumerate(self._layout.paths):
-            kind = self._kinds[index]
-            header = ", ".join(path)
-            unit = self._layout.header_units[index]
-            if unit.symbol == "%" and index in self._two_valued:
-                unit = PLAIN
+            kind, header = self._kinds[index], ", ".join(path)
+            unit = self._header_unit(index)
             if kind == "number" and not counts_by_itself(header):
                 unit = merge_units(unit, self._caption_unit)
             columns.append(Column(index, header, path, unit, kind, self._totals(index)))
@@ -175,19 +171,18 @@ class Grid:
     @cached_property
     def lines(self) -> tuple[Line, ...]:
         """All body rows, top to bottom; rows that only head a section or the table are none."""
-        body = self._layout.body
-        names = [self._names[part.row][self.key] for part in body]
-        groups = self._grouping
-        qualifier = self._qualifier
-        depths = [indentation(self.table.rows[part.row][self.key]) for part in body]
-        parents = find_parents(depths, names)
+        body, key, qualifier = self._layout.body, self.key, self._qualifier
+        rows = [self.filled[part.row] for part in body]
+        parents = find_parents(
+            [indentation(self.table.rows[part.row][key]) for part in body],
+            [row[key] for row in rows],
+        )
         paths = []
-        for part, name, above in zip(body, names, parents, strict=True):
-            cells = self._names[part.row]
-            path = [*part.sections, *above, *(cells[group] for group in groups), name]
+        for part, row, above in zip(body, rows, parents, strict=True):
+            labels = [*part.sections, *above, *(row[group] for group in self._grouping), row[key]]
             if qualifier is not None:
-                path.append(cells[qualifier])
-            paths.append(tuple(dict.fromkeys(label for label in path if label)) or ("",))
+                labels.append(row[qualifier])
+            paths.append(tuple(dict.fromkeys(label for label in labels if label)) or ("",))
         # the cells left of the first column of numbers; none where there is no such
         first = next((column.index for column in self.columns if column.kind == "number"), 0)
         totals = find_totals(
@@ -195,13 +190,13 @@ class Grid:
             paths,
             [self._numbers(part.row) for part in body],
             [self._cells[part.row][:first] for part in body],
-            self.columns[self.key].header,
+            self.columns[key].header,
         )
         lines = []
-        for part, name, levels, total in zip(body, names, paths, totals, strict=True):
-            unit = merge_units(row_unit(name), *map(row_unit, reversed(part.sections)))
-            header = ", ".join(levels)
-            lines.append(Line(part.row, header, levels, total, name, unit))
+        for part, row, path, total in zip(body, rows, paths, totals, strict=True):
+            unit = merge_units(row_unit(row[key]), *map(row_unit, reversed(part.sections)))
+            line = Line(part.row, ", ".join(path), path, total, row[key], unit, part.units)
+            lines.append(line)
         return tuple(lines)
 
     @cached_property
@@ -212,8 +207,8 @@ class Grid:
     @cached_property
     def key_value(self) -> bool:
         """Whether the table is a list of attributes with their values, as an info box."""
-        rows, width = self._sample.rows, len(self.table.columns)
-        used = [index for index in range(width) if any(row[index] for row in rows)]
+        width = len(self.table.columns)
+        used = [index for index in range(width) if any(row[index] for row in self._sample)]
         if len(used) < 2 or self.key != used[-2] or self._grouping != tuple(used[:-2]):
             return False
         one, other = (self._layout.paths[index][-1] for index in used[-2:])
@@ -229,16 +224,15 @@ class Grid:
 
         Periods over numbers, or rows that each keep to a unit that other rows do not share.
         """
-        others = [column for column in self.columns if column.kind != "name" and column.header]
         if self.key_value:
             return True
-        periods = [
-            column
+        others = [column for column in self.columns if column.kind != "name" and column.header]
+        periods = sum(
+            any(_PERIOD.fullmatch(level) or parse_date(level) for level in column.path)
             for column in others
-            if any(_PERIOD.fullmatch(level) or parse_date(level) for level in column.path)
-        ]
+        )
         numbers = [column for column in others if column.kind == "number"]
-        if len(periods) >= 2 and 2 * len(periods) > len(others) and numbers:
+        if periods >= 2 and 2 * periods > len(others) and numbers:
             return True
         units = {line.unit for line in self.lines}
         return len(units) > 2 and len(numbers) >= 2 and len({c.unit for c in numbers}) == 1
@@ -247,38 +241,29 @@ class Grid:
         """A cell as written, less marks of print; the empty string for an empty one."""
         return self._cells[row][column]
 
-    def named_row(self, row: int) -> list[str]:
-        """The cells of a body row, its heading filled from above where merged cells came apart."""
-        return self._names[row]
-
     def value(self, row: int, column: int) -> Value:
         """A cell, read."""
         values = self._values.get(row)
         if values is None:
-            cells = self._cells[row]
             values = self._values[row] = tuple(
                 read_counted(cell) if counted else read_cell(cell)
-                for cell, counted in zip(cells, self._counted, strict=True)
+                for cell, counted in zip(self._cells[row], self._counted, strict=True)
             )
         return values[column]
 
     def second(self, row: int, column: int) -> Number | None:
         """The other number of a cell that states two, as its header says: "n (%)", "n/N"."""
-        if column not in self._two_valued:
+        if column not in self.two_valued:
             return None
         return second_number(self.cell(row, column), self.columns[column].header)
 
-    def states_two(self, column: int) -> bool:
-        """Whether the cells of a column state two numbers each."""
-        return column in self._two_valued
-
     @cached_property
-    def _two_valued(self) -> frozenset[int]:
+    def two_valued(self) -> frozenset[int]:
+        """The columns whose cells state two numbers each."""
         found = set()
         for index, path in enumerate(self._layout.paths):
-            cells = [self._cells[part.row][index] for part in self._layout.body[:SAMPLE]]
-            two = sum(second_number(cell, path[-1]) is not None for cell in cells if cell)
-            if 2 * two > sum(map(bool, cells)):
+            cells = [cell for cell in self._body_cells(index) if cell]
+            if 2 * sum(second_number(cell, path[-1]) is not None for cell in cells) > len(cells):
                 found.add(index)
         return frozenset(found)
 
@@ -293,98 +278,76 @@ class Grid:
         return known
 
     def _unit(self, row: int, column: int) -> Unit:
-        part, line = self._by_row[row]
-        stated = self._layout.header_units[column]
-        if stated.symbol == "%" and column in self._two_valued:
-            stated = PLAIN  # of "n (%)" the first number counts
-        if part.units >= 0:
-            below = self._layout.units[part.units][column]
-            stated = stated if below is None else below
-        own = merge_units(line.unit, stated)
-        header = self.columns[column].header
+        line, header = self._by_row[row], self.columns[column].header
+        below = line.units_above[column] if line.units_above else None
+        own = merge_units(line.unit, self._header_unit(column) if below is None else below)
         if any(map(counts_shares, (header, *line.path))):
             return merge_units(own, Unit(self._share_scale))
-        if counts_by_itself(header) or any(map(counts_by_itself, line.path)):
+        if any(map(counts_by_itself, (header, *line.path))):
             return own
         return merge_units(own, self._caption_unit)
 
+    def _header_unit(self, column: int) -> Unit:
+        """What a column's header states; of "n (%)" the first number counts."""
+        unit = self._layout.header_units[column]
+        return PLAIN if unit.symbol == "%" and column in self.two_valued else unit
+
     def names(self, row: int) -> tuple[str, ...]:
         """All texts of a row that can name it: its path and its other cells of text."""
-        _, line = self._by_row[row]
-        texts = [
-            self._names[row][column.index] for column in self.columns if column.kind != "number"
-        ]
-        return tuple(dict.fromkeys(text for text in (*line.path, *texts) if text))
+        cells = self.filled[row]
+        texts = [cells[column.index] for column in self.columns if column.kind != "number"]
+        return tuple(dict.fromkeys(text for text in (*self._by_row[row].path, *texts) if text))
 
     def signs(self, row: int, column: int) -> Mapping[str, int]:
         """What the names of a cell's row and column say of its sign."""
         if (known := self._signs.get((row, column))) is None:
-            label = f"{self._by_row[row][1].header}, {self.columns[column].header}"
+            label = f"{self._by_row[row].header}, {self.columns[column].header}"
             known = self._signs[row, column] = label_signs(label)
         return known
 
     def evidence(self, row: int, column: int) -> Evidence:
         """A cell as evidence, serialised as in TabFaith, Appendix A."""
-        line = self._by_row[row][1]
-        header = self.columns[column].header
-        text = f'Row "{line.header}", Column "{header}": {self.cell(row, column)}'
-        return Evidence(text, self.number, row, column)
-
-    @cached_property
-    def _cells(self) -> list[list[str]]:
-        """Plain cells."""
-        cells = [list(map(plain_cell, row)) for row in self.table.rows]
-        for column in range(len(self.table.columns)):
-            if writes_dots(row[column] for row in cells):
-                for row in cells:
-                    row[column] = undotted(row[column])
-        headers = list(map(plain_header, self.table.columns))
-        self._unsigned = frozenset(_unsign_costs(headers, cells))
-        return cells
+        named = f'Row "{self._by_row[row].header}", Column "{self.columns[column].header}"'
+        return Evidence(f"{named}: {self.cell(row, column)}", self.number, row, column)
 
     def deducts(self, value: Decimal) -> bool:
         """Whether a cost of this size stood in parentheses, so that it can be called negative."""
-        return bool(self._cells) and value in self._unsigned
+        return value in self._unsigned
 
     @cached_property
-    def _layout(self) -> Layout:
-        return lay_out([plain_header(name) for name in self.table.columns], self._cells)
+    def _by_row(self) -> dict[int, Line]:
+        return {line.index: line for line in self.lines}
 
     @cached_property
-    def _by_row(self) -> dict[int, tuple[Body, Line]]:
-        pairs = zip(self._layout.body, self.lines, strict=True)
-        return {part.row: (part, line) for part, line in pairs}
+    def _captions(self) -> tuple[str, ...]:
+        """What speaks of all cells: notes, the corner of the header, the title."""
+        corner = self._layout.paths[self._layout.lead]
+        return (*self._layout.notes, *corner, self.table.title)
 
     @cached_property
     def _caption_unit(self) -> Unit:
-        corner = self._layout.paths[self._layout.lead]
-        for text in (*self._layout.notes, *corner, self.table.title):
-            if text and (unit := caption_unit(text)) != PLAIN:
-                return unit
-        return PLAIN
+        units = (caption_unit(text) for text in self._captions if text)
+        return next((unit for unit in units if unit != PLAIN), PLAIN)
 
     @cached_property
     def _share_scale(self) -> Decimal:
-        corner = self._layout.paths[self._layout.lead]
-        return max(map(share_scale, (*self._layout.notes, *corner, self.table.title)))
+        return max(map(share_scale, self._captions))
 
-    @cached_property
-    def _names(self) -> dict[int, list[str]]:
-        """Body rows whose blank row headings are filled from above, as merged cells came apart."""
-        named = {}
-        lead, above = self._layout.lead, ""
-        for part in self._layout.body:
-            row = self._cells[part.row]
-            if not row[lead] and above:
-                row = [*row[:lead], above, *row[lead + 1 :]]
-            named[part.row] = row
-            above = row[lead]
-        return named
-
-    @cached_property
-    def _sample(self) -> Table:
-        rows = [self._names[part.row] for part in self._layout.body[:SAMPLE]]
-        return Table.of(self.table.columns, rows)
+    def _find_key(self) -> int:
+        """The detector's primary key; of two columns of names the right one where the left only
+        groups the rows ("Setting", "Metrics").
+        """
+        key = primary_key(Table.of(self.table.columns, self._sample))
+        if self._distinct(key) or any(self._distinct(left) for left in range(key)):
+            return key
+        for index in range(key + 1, min(key + 4, len(self.table.columns))):
+            if self.table.columns[index] and names_values(self.table.columns[index]):
+                continue  # an attribute with several values
+            filled = sum(bool(row[index]) for row in self._sample)
+            named = self._has_names(index) and self._distinct(index)
+            if named and 10 * filled >= 9 * len(self._sample):
+                return index
+        return key
 
     @cached_property
     def _grouping(self) -> tuple[int, ...]:
@@ -396,26 +359,23 @@ class Grid:
         """The column that tells rows of one name apart; ``None`` where names are distinct."""
         if self._distinct(self.key):
             return None
-        for index in range(len(self.table.columns)):
-            if index == self.key or index in self._grouping:
-                continue
-            if self._kinds[index] != "number" and self._distinct(index, self.key):
-                return index
-        return None
+        others = (i for i, kind in enumerate(self._kinds) if kind not in ("name", "number"))
+        return next((index for index in others if self._distinct(index, self.key)), None)
 
     def _distinct(self, *indices: int) -> bool:
         """Whether a column's cells, or pairs of two, are found once each; one in ten may not be."""
-        rows = self._sample.rows
-        cells = [tuple(row[index] for index in indices) for row in rows]
+        cells = [tuple(row[index] for index in indices) for row in self._sample]
         filled = [key for key in cells if any(key)]
         return bool(filled) and len(set(filled)) >= 0.9 * len(filled)
 
     def _has_names(self, index: int) -> bool:
         """Whether a column holds words: no dates in any spelling, no ranks such as "T2"."""
-        cells = [cell for row in self._sample.rows if (cell := row[index])]
+        cells = [cell for row in self._sample if (cell := row[index])]
         words = sum(_NAME.search(cell) is not None for cell in cells)
-        dated = any(_YEARS.search(part) for part in self._layout.paths[index])
-        return column_kind(cells) == "name" and 2 * words > len(cells) and not dated
+        return column_kind(cells) == "name" and 2 * words > len(cells) and not self._dated(index)
+
+    def _dated(self, index: int) -> bool:
+        return any(_YEARS.search(part) for part in self._layout.paths[index])
 
     def _totals(self, index: int) -> bool:
         """Whether a column is named as a sum of others, or as their average and is it."""
@@ -439,12 +399,14 @@ class Grid:
             if column != self.key and (number := self.value(row, column).number) is not None
         }
 
+    def _body_cells(self, index: int) -> list[str]:
+        return [self._cells[part.row][index] for part in self._layout.body[:SAMPLE]]
+
     @cached_property
     def _counted(self) -> tuple[bool, ...]:
         """For each column whether it counts in a word of its own: "94 fL", "12 goals"."""
-        rows = [self._cells[part.row] for part in self._layout.body[:SAMPLE]]
         return tuple(
-            index != self._layout.lead and counts_in_words([row[index] for row in rows])
+            index != self._layout.lead and counts_in_words(self._body_cells(index))
             for index in range(len(self.table.columns))
         )
 
@@ -458,11 +420,10 @@ class Grid:
         rows = [part.row for part in self._layout.body[:SAMPLE]]
         values = [value for row in rows if not (value := self.value(row, index)).blank]
         numbers = sum(value.number is not None for value in values)
-        dates = sum(bool(value.dates) for value in values)
         if values and 2 * numbers >= len(values):
             years = sum(year_of(value) is not None for value in values)
-            named = any(_YEARS.search(part) for part in self._layout.paths[index])
-            return "date" if named and 10 * years >= 8 * numbers else "number"
+            return "date" if self._dated(index) and 10 * years >= 8 * numbers else "number"
+        dates = sum(bool(value.dates) for value in values)
         return "date" if values and 2 * dates >= len(values) else "text"
 
 
@@ -509,7 +470,7 @@ def flatten(table: Table) -> Table:
     """
     grid = Grid(table)
     lines = [line for line in grid.lines if not line.total]
-    rows = [grid.named_row(line.index) for line in lines]
+    rows = [grid.filled[line.index] for line in lines]
     used = [
         column for column in grid.columns if any(not is_blank(row[column.index]) for row in rows)
     ]

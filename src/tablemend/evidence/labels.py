@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from functools import lru_cache
@@ -46,11 +46,6 @@ _FILLING = frozenset(
 )
 _STATED = re.compile(r"[(\[%€£¥₹₩₽₺$]|\bper ?cent", re.I)
 _TAIL = re.compile(r"(?:\bin |, ?)([^(),]{1,24})$", re.I)
-_PER_UNIT = re.compile(
-    r"\bper\b|\beps\b|\bratio\b|\bmargin\b|\brates?\b|\baverage\b|\bshares?\b(?! ?holders)"
-    r"|\bnumber of\b|\bemployees\b|\bheadcount\b|%|\bpercent",
-    re.I,
-)
 _SCALED = r"(?:thousand|million|billion|trillion|lakh|crore)"
 _CAPTION = re.compile(
     rf"\b(?:in|\$|us\$|usd|eur)\s?(?:u\.?s\.? ?)?(?:\$|€|£|¥|dollars? )?\s?(?:in )?({_SCALED})s?\b"
@@ -62,30 +57,14 @@ _SHARES_IN = re.compile(
     r"\bshares?(?: outstanding| data| amounts)?(?: are| is)?(?: stated| shown| presented)?"
     rf" in ({_SCALED})s?|\b({_SCALED})s of shares"
 )
-_SHARES = re.compile(r"^(?!.*\b(?:per|price|value|earnings|loss|income)\b).*\bshares\b", re.I)
 _CAPTION_MONEY = re.compile(
     r"\b(?:dollars?|us\$|usd|euros?|eur|pounds sterling|gbp|yen|rupees?|yuan|rmb|cny|chf)\b"
     r"|[$€£¥₹]",
     re.I,
 )
 _CAPTION_PERCENT = re.compile(r"\bin (?:%|percent(?:ages?)?\b|per cent\b)", re.I)
-_ADDED = (
-    r"(?:(?:grand|sub|career|season|combined|overall|net|league|club|international|national"
-    r"|ncaa|nfl|nba|cumulative|column|world|team) ?-? ?)*"
-)
-_TOTAL = re.compile(
-    rf"{_ADDED}(?:totals?|sum|overall|career(?: (?:stat(?:istic)?s|summary))?|average|avg\.?|mean"
-    rf"|median|all(?: ?- ?time)?)(?: ?\([^()]*\))?:?"
-    r"|(?:sub-?)?totals?(?:\b.*)|all (?:[a-z&' -]+ )?[a-z]+s(?: overall)?|.+ (?:overall|totals?)"
-    r"|(?:averages?|mean|median)(?: of| over| across| \(|:| for)\b.*|overall (?:totals?|averages?)",
-    re.I,
-)
-_TOTAL_COLUMN = re.compile(
-    rf"{_ADDED}(?:totals?|sum|overall|average|avg\.?|mean|all)(?: ?\([^()]*\))?", re.I
-)
 _US = re.compile(r"\bu\.s\.?", re.I)
 _PLURAL = re.compile(r" ?\((?:e?s|ies)\)")
-_AVERAGE = re.compile(r"(?:overall |macro[- ])?(?:average|avg\.?|mean|ave\.?)", re.I)
 
 
 @lru_cache(maxsize=1 << 12)
@@ -137,12 +116,6 @@ def share_scale(caption: str) -> Decimal:
 
 
 @lru_cache(maxsize=1 << 12)
-def counts_shares(label: str) -> bool:
-    """Whether a row or column counts shares, and nothing per share."""
-    return _SHARES.search(label) is not None
-
-
-@lru_cache(maxsize=1 << 12)
 def is_unit_label(label: str) -> bool:
     """Whether a label names a unit and nothing else: ``percent``, ``(in millions)``, ``€m``."""
     label = spelled_scales(label)
@@ -154,28 +127,41 @@ def is_unit_label(label: str) -> bool:
     )
 
 
-@lru_cache(maxsize=1 << 12)
-def counts_by_itself(label: str) -> bool:
-    """Whether a caption's scale leaves this row or column out: per-share figures, rates, heads."""
-    return _PER_UNIT.search(label) is not None
+def _test(pattern: str, *, whole: bool) -> Callable[[str], bool]:
+    """A test of labels, whose answers are kept: has, or is as a whole, what a pattern says."""
+    known = re.compile(pattern, re.I)
+    find = known.fullmatch if whole else known.search
+    return lru_cache(maxsize=1 << 12)(lambda label: find(label.strip()) is not None)
 
 
-@lru_cache(maxsize=1 << 12)
-def names_total(label: str) -> bool:
-    """Whether a row's name is that of a sum or an average of other rows."""
-    return _TOTAL.fullmatch(label.strip()) is not None
-
-
-@lru_cache(maxsize=1 << 12)
-def names_total_column(label: str) -> bool:
-    """Whether a column's name is that of a sum or an average of other columns."""
-    return _TOTAL_COLUMN.fullmatch(label.strip()) is not None
-
-
-@lru_cache(maxsize=1 << 12)
-def names_average(label: str) -> bool:
-    """Whether a column's name is that of an average and nothing else."""
-    return _AVERAGE.fullmatch(label.strip()) is not None
+_ADDED = (
+    r"(?:(?:grand|sub|career|season|combined|overall|net|league|club|international|national"
+    r"|ncaa|nfl|nba|cumulative|column|world|team) ?-? ?)*"
+)
+names_total = _test(
+    rf"{_ADDED}(?:totals?|sum|overall|career(?: (?:stat(?:istic)?s|summary))?|average|avg\.?|mean"
+    rf"|median|all(?: ?- ?time)?)(?: ?\([^()]*\))?:?"
+    r"|(?:sub-?)?totals?(?:\b.*)|all (?:[a-z&' -]+ )?[a-z]+s(?: overall)?|.+ (?:overall|totals?)"
+    r"|(?:averages?|mean|median)(?: of| over| across| \(|:| for)\b.*|overall (?:totals?|averages?)",
+    whole=True,
+)
+"""Whether a row's name is that of a sum or an average of other rows."""
+names_total_column = _test(
+    rf"{_ADDED}(?:totals?|sum|overall|average|avg\.?|mean|all)(?: ?\([^()]*\))?", whole=True
+)
+"""Whether a column's name is that of a sum or an average of other columns."""
+names_average = _test(r"(?:overall |macro[- ])?(?:average|avg\.?|mean|ave\.?)", whole=True)
+"""Whether a column's name is that of an average and nothing else."""
+counts_by_itself = _test(
+    r"\bper\b|\beps\b|\bratio\b|\bmargin\b|\brates?\b|\baverage\b|\bshares?\b(?! ?holders)"
+    r"|\bnumber of\b|\bemployees\b|\bheadcount\b|%|\bpercent",
+    whole=False,
+)
+"""Whether a caption's scale leaves this row or column out: per-share figures, rates, heads."""
+counts_shares = _test(
+    r"^(?!.*\b(?:per|price|value|earnings|loss|income)\b).*\bshares\b", whole=False
+)
+"""Whether a row or column counts shares, and nothing per share."""
 
 
 def merge_units(*units: Unit) -> Unit:
@@ -282,10 +268,10 @@ def second_number(cell: str, header: str) -> Number | None:
     Under "n/N" that is the first as a share of the second; of a mean its deviation.
     """
     if share := _OF.fullmatch(cell):
+        if share["percent"]:
+            return Number(Decimal(share["percent"]), _PERCENT)
         whole = Decimal(share["whole"])
-        if share["percent"] or not whole:
-            return Number(Decimal(share["percent"]), _PERCENT) if share["percent"] else None
-        return Number(100 * Decimal(share["part"]) / whole, _PERCENT, 1)
+        return Number(100 * Decimal(share["part"]) / whole, _PERCENT, 1) if whole else None
     match = _TWO.fullmatch(cell)
     number = read_value(match["second"]).number if match else None
     if number is None or number.percent or not _SHARE.search(header):

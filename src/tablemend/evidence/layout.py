@@ -28,13 +28,12 @@ class Body:
     Attributes:
         row: index in the table.
         sections: headings above it, from the outermost.
-        units: number of the unit row that holds for it in :attr:`Layout.units`; -1 for the
-            header's own units.
+        units: by column, what the unit row above it within the body states; empty without one.
     """
 
     row: int
     sections: tuple[str, ...]
-    units: int
+    units: tuple[Unit | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +43,6 @@ class Layout:
     Attributes:
         paths: for each column, the levels of its header from the top.
         header_units: for each column, the unit that the header states.
-        units: for each unit row within the body, the units by column; ``None`` where it is blank.
         body: the body rows, top to bottom.
         notes: rows of one text below the body, and what the header says of all cells.
         lead: the first column that holds anything: where row headings stand.
@@ -52,7 +50,6 @@ class Layout:
 
     paths: tuple[tuple[str, ...], ...]
     header_units: tuple[Unit, ...]
-    units: tuple[tuple[Unit | None, ...], ...]
     body: tuple[Body, ...]
     notes: tuple[str, ...]
     lead: int
@@ -82,8 +79,8 @@ def lay_out(columns: Sequence[str], cells: Cells) -> Layout:
         first += 1
     headings = [level[lead] for level in levels[1:] if level[lead] and _is_unit_row(level, lead)]
     paths, header_units, unit_notes = _name_columns(levels, used, lead)
-    body, units, notes = _read_body(list(columns), cells, first, tuple(headings), used)
-    return Layout(paths, header_units, units, body, (*unit_notes, *notes), lead)
+    body, notes = _read_body(list(columns), cells, first, tuple(headings), used)
+    return Layout(paths, header_units, body, (*unit_notes, *notes), lead)
 
 
 def _continues_header(levels: list[list[str]], cells: Cells, index: int, lead: int) -> bool:
@@ -138,7 +135,6 @@ def _name_columns(
 ) -> tuple[tuple[tuple[str, ...], ...], tuple[Unit, ...], list[str]]:
     """Paths and units of the columns, and labels that speak of all cells."""
     width = len(used)
-    written = [[bool(cell) for cell in level] for level in levels]
     labels: list[list[str]] = []
     units = [PLAIN] * width
     notes = []
@@ -146,12 +142,17 @@ def _name_columns(
         unit_row = depth > 0 and _is_unit_row(level, lead)
         filled = [column for column in range(width) if level[column] and column != lead]
         spread = list(level)
-        lone = len(filled) == 1 and len(levels) > 1 and filled[0] != lead + 1
-        if lone and not any(level[lead + 1 : filled[0]]):
-            for column in range(lead + 1, width):
-                spread[column] = level[filled[0]]
-        else:
-            _spread(spread, labels, written, depth, lead, used, unit_row)
+        last = 0
+        if len(filled) == 1 and len(levels) > 1 and filled[0] != lead + 1:
+            spread[lead + 1 :] = [level[filled[0]]] * (width - lead - 1)
+        # Else each label is carried to the right, to where the span above it ends.
+        for column in range(lead + 1, width):
+            if spread[column]:
+                last = column
+            elif last and (used[column] or depth < len(levels) - 1):
+                spans = all(label[column] == label[last] for label in labels)
+                if unit_row or (spans and not any(above[column] for above in levels[:depth])):
+                    spread[column] = spread[last]
         if unit_row:
             stated = [label_unit(cell) if cell else PLAIN for cell in spread]
             stated[lead] = PLAIN
@@ -177,54 +178,23 @@ def _name_columns(
     return tuple(paths), tuple(units), notes
 
 
-def _spread(
-    spread: list[str],
-    labels: list[list[str]],
-    written: list[list[bool]],
-    depth: int,
-    lead: int,
-    used: list[bool],
-    unit_row: bool,
-) -> None:
-    """Carry each label of one header level to the right, over the columns that it spans."""
-    last = 0
-    for column in range(lead + 1, len(spread)):
-        if spread[column]:
-            last = column
-            continue
-        if not last or (not used[column] and depth == len(written) - 1):
-            continue
-        own = any(written[level][column] for level in range(depth))
-        if own and not unit_row:
-            continue
-        # A span ends where the span above it ends.
-        if not unit_row and any(level[column] != level[last] for level in labels):
-            continue
-        below = any(row[column] for row in written[depth + 1 :])
-        if unit_row or below or not own:
-            spread[column] = spread[last]
-
-
 def _read_body(
     header: list[str], cells: Cells, first: int, headings: tuple[str, ...], used: list[bool]
-) -> tuple[tuple[Body, ...], tuple[tuple[Unit | None, ...], ...], list[str]]:
+) -> tuple[tuple[Body, ...], list[str]]:
     """Body rows with headings and units above them; trailing rows of one text are notes."""
     lead = used.index(True) if any(used) else 0
     single = [_heads_section(row, lead, used) for row in cells]
-    speaking = [i for i in range(first, len(cells)) if any(cells[i]) and not single[i]]
     if sum(used) == 2 and (
         sum(single[first:]) * 2 > len(cells) - first
         or any(used[column] and name and names_values(name) for column, name in enumerate(header))
     ):
         single = [False] * len(cells)  # the second column is blank as a rule, or may be
-        speaking = list(range(first, len(cells)))
     for index in _unvalued(cells, single, first, lead, sum(used)):
         single[index] = False
-        speaking.append(index)
-    speaking.sort()
-    last = speaking[-1] if speaking else -1
+    speaking = (i for i in range(first, len(cells)) if any(cells[i]) and not single[i])
+    last = max(speaking, default=-1)
     body: list[Body] = []
-    units: list[tuple[Unit | None, ...]] = []
+    units: tuple[Unit | None, ...] = ()
     notes: list[str] = []
     sections = headings
     depth = len(headings)
@@ -238,7 +208,7 @@ def _read_body(
             (notes if index > last or _is_note(text) else pending).append(text)
             continue
         if index < last and _is_unit_row(row, lead):
-            units.append(_row_units(row, lead))
+            units = _row_units(row, lead)
             pending += [row[lead]] if row[lead] else []
             continue
         if pending:
@@ -247,12 +217,12 @@ def _read_body(
             sections = (*kept, *pending)
             depth = len(sections)
             pending = []
-        body.append(Body(index, sections, len(units) - 1))
+        body.append(Body(index, sections, units))
         # "Total Industrial Solutions" ends the section "Industrial Solutions:"
         name, section = row[lead].casefold(), sections[-1].casefold() if sections else ""
         if sections and name.startswith("total") and name.endswith(section.strip(" :")):
             sections = sections[:-1]
-    return tuple(body), tuple(units), notes
+    return tuple(body), notes
 
 
 def _unvalued(
@@ -313,12 +283,9 @@ def _is_note(text: str) -> bool:
 
 def _row_units(row: Sequence[str], lead: int) -> tuple[Unit | None, ...]:
     """The units of a unit row; each holds to the right up to the next."""
-    units: list[Unit | None] = [None] * len(row)
-    current: Unit | None = None
-    for column in range(lead + 1, len(row)):
-        if row[column]:
-            current = label_unit(row[column])
-        units[column] = current
+    units: list[Unit | None] = [None] * (lead + 1)
+    for cell in row[lead + 1 :]:
+        units.append(label_unit(cell) if cell else units[-1])
     return tuple(units)
 
 
@@ -364,8 +331,8 @@ def find_totals(
         named = [label for label in labels if names_total(label)]
         flag = bool(named)
         if named:
-            first = _sum_of(numbers[place], _above(numbers, found, starts, place))
-            start = place if first is None else first
+            above = _sum_of(numbers[place], _above(numbers, found, starts, place))
+            start = place if above is None else above
         if named and (qualified := _QUALIFIED.match(named[0])):
             rest = named[0][qualified.end() :]
             section = part.sections[-1].strip(" :").casefold() if part.sections else ""
@@ -430,16 +397,14 @@ def _equal_somewhere(total: Numbers, sums: Numbers, count: int) -> bool:
 
 def averages_columns(rows: Iterable[Numbers], index: int) -> bool:
     """Whether a column is the average of the other columns of numbers, in most rows."""
-    right = checked = 0
+    right = []
     for row in islice(rows, _CHECKED):
         own = row.get(index)
         others = [value for column, value in row.items() if column != index]
-        if own is None or len(others) < _ADDENDS - 1:
-            continue
-        checked += 1
-        mean = sum(others, Decimal(0)) / len(others)
-        right += abs(mean - own) <= Decimal("0.011") * max(Decimal(1), abs(own))
-    return 2 * right > checked > 0
+        if own is not None and len(others) >= _ADDENDS - 1:
+            mean = sum(others, Decimal(0)) / len(others)
+            right.append(abs(mean - own) <= Decimal("0.011") * max(Decimal(1), abs(own)))
+    return 2 * sum(right) > len(right) > 0
 
 
 def _below(numbers: Sequence[Numbers], place: int) -> bool:
@@ -451,17 +416,12 @@ def _below(numbers: Sequence[Numbers], place: int) -> bool:
 
 
 def _adds_up(numbers: Sequence[Numbers], place: int) -> bool:
-    total = numbers[place]
-    sums: Numbers = {}
-    counts: dict[int, int] = {}
-    for other, row in enumerate(numbers):
-        for column, value in row.items() if other != place else ():
-            sums[column] = sums.get(column, Decimal(0)) + value
-            counts[column] = counts.get(column, 0) + 1
-    matched = [
-        column
-        for column, value in total.items()
-        if counts.get(column, 0) >= _ADDENDS and value and sums[column] == value
-    ]
-    digits = sum(len(str(abs(int(total[column])))) for column in matched)
-    return 2 * len(matched) >= len(total) and digits >= _DIGITS
+    """Whether a row is the sum of all others, in half of its columns and by digits enough."""
+    others = [row for other, row in enumerate(numbers) if other != place]
+    digits = matched = 0
+    for column, value in numbers[place].items():
+        addends = [row[column] for row in others if column in row]
+        if value and len(addends) >= _ADDENDS and sum(addends) == value:
+            matched += 1
+            digits += len(str(abs(int(value))))
+    return 2 * matched >= len(numbers[place]) and digits >= _DIGITS

@@ -64,6 +64,8 @@ class TypedTable:
         cells: ``cells[row][column]``.
         key: the column that names the rows.
         naming: all columns that name rows: the key, and those that group them.
+        body: the rows that are no totals.
+        periods: the columns whose cells are all periods of one grain.
         is_turned: rows are the columns of the table as written.
     """
 
@@ -71,12 +73,19 @@ class TypedTable:
         self,
         columns: Sequence[Column],
         rows: Sequence[Line],
-        cells: Sequence[Sequence[Cell]],
+        cells: list[list[Cell]],
         naming: Sequence[int],
         is_turned: bool = False,
     ) -> None:
-        self.columns, self.rows, self.cells = tuple(columns), tuple(rows), cells
+        self.rows, self.cells = tuple(rows), cells
         self.naming, self.key, self.is_turned = tuple(naming), naming[-1], is_turned
+        self.body = tuple(place for place, row in enumerate(self.rows) if not row.total)
+        self.periods = tuple(filter(self._are_periods, range(len(columns))))
+        dated = {0}.intersection(self.periods) if is_turned else set(self.periods)
+        self.columns = tuple(
+            replace(own, kind="date") if place in dated else own
+            for place, own in enumerate(columns)
+        )
 
     @classmethod
     def of(cls, table: Table) -> TypedTable:
@@ -88,13 +97,12 @@ class TypedTable:
             for line in grid.lines
         ]
         columns = [replace(c, kind="text") if c.kind == "name" else c for c in grid.columns]
-        for place, column in enumerate(columns):
-            if _are_dates(grid.lines, cells, place):  # years under "Founded" too
-                columns[place] = replace(column, kind="date")
-                for row in cells:
-                    row[place] = _dated(*row[place][:3]) or row[place]
         groups = [c.index for c in grid.columns if c.kind == "name" and c.index != grid.key]
-        return cls(columns, grid.lines, cells, [*groups, grid.key])
+        typed = cls(columns, grid.lines, cells, [*groups, grid.key])
+        for place in typed.periods:  # years under "Founded" too
+            for row in cells:
+                row[place] = _dated(*row[place][:3]) or row[place]
+        return typed
 
     @cached_property
     def turned(self) -> TypedTable:
@@ -106,15 +114,11 @@ class TypedTable:
         shown = [place for place in range(len(self.columns)) if place not in self.naming]
         if len(self.period_headers) > 1:
             shown = list(self.period_headers)
-        texts = {place: self.columns[place].path[-1] for place in shown}
-        headers = [
-            _dated(-1, place, text) or Cell(-1, place, text, key_of(text), "text")
-            for place, text in texts.items()
-        ]
-        cells = [
-            (header, *(row[place] for row in self.cells))
-            for header, place in zip(headers, shown, strict=True)
-        ]
+        cells = []
+        for place in shown:
+            text = self.columns[place].path[-1]
+            header = _dated(-1, place, text) or Cell(-1, place, text, key_of(text), "text")
+            cells.append([header, *(row[place] for row in self.cells)])
         named = self.columns[self.key]
         columns = [Column(0, named.header, named.path, PLAIN, "text")]
         for place, row in enumerate(self.rows, 1):
@@ -123,14 +127,7 @@ class TypedTable:
             columns.append(Column(place, row.header, row.path, PLAIN, kind, row.total))
         lines = ((place, self.columns[place]) for place in shown)
         rows = [Line(place, own.header, own.path, own.total) for place, own in lines]
-        if _are_dates(rows, cells, 0):
-            columns[0] = replace(columns[0], kind="date")
         return TypedTable(columns, rows, cells, [0], is_turned=True)
-
-    @cached_property
-    def periods(self) -> tuple[int, ...]:
-        """The columns whose cells are all periods of one grain."""
-        return tuple(i for i in range(len(self.columns)) if _are_dates(self.rows, self.cells, i))
 
     @cached_property
     def period_headers(self) -> dict[int, Period]:
@@ -146,10 +143,11 @@ class TypedTable:
             return {}
         return dict(sorted(found.items(), key=lambda item: item[1].order))
 
-    @cached_property
-    def body(self) -> tuple[int, ...]:
-        """The rows that are no totals."""
-        return tuple(place for place, row in enumerate(self.rows) if not row.total)
+    def _are_periods(self, column: int) -> bool:
+        """Whether all cells of a column but those of totals are periods of one grain."""
+        own = (self.cells[row][column] for row in self.body)
+        found = [read_period(cell.text) for cell in own if cell.kind != "blank"]
+        return len(found) > 1 and None not in found and len({p.grain for p in found if p}) == 1
 
 
 def key_of(text: str) -> str:
@@ -160,13 +158,6 @@ def key_of(text: str) -> str:
 def states_units(header: str) -> bool:
     """Whether the cells of a column are the units of their rows."""
     return header.casefold().strip() in _UNIT_HEADERS
-
-
-def _are_dates(rows: Sequence[Line], cells: Sequence[Sequence[Cell]], column: int) -> bool:
-    """Whether all cells of a column but those of totals are periods of one grain."""
-    own = (line[column] for row, line in zip(rows, cells, strict=True) if not row.total)
-    found = [read_period(cell.text) for cell in own if cell.kind != "blank"]
-    return len(found) > 1 and None not in found and len({p.grain for p in found if p}) == 1
 
 
 def _dated(row: int, column: int, text: str) -> Cell | None:

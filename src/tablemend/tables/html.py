@@ -284,10 +284,9 @@ def tidy(table: Table) -> Table:
     Two neighbours are one column where they have one header (or one has none) and no row fills
     both.
     """
-    grid = [[_plain(cell) for cell in row] for row in (table.columns, *table.rows)]
-    grid = [row for number, row in enumerate(grid) if number == 0 or any(row)]
-    columns = [list(column) for column in zip(*grid, strict=True)]
-    columns = [column for column in columns if any(column)]
+    names, *body = (list(map(_plain, row)) for row in (table.columns, *table.rows))
+    grid = zip(names, *filter(any, body), strict=True)
+    columns = [list(column) for column in grid if any(column)]
 
     def glue(left: str, right: str) -> str:  # a heading that spans both stands in both
         return left if left == right else left + right
@@ -419,18 +418,10 @@ def _cut(line: str) -> list[str]:
 
 def _header(lines: list[str], width: int) -> list[str] | None:
     """The header's lines, one below the other; those of another number of cells are titles."""
-    found: list[list[str]] = []
-    for line in lines:
-        cells = _cut(line)
-        if _RULE.fullmatch(line):
-            continue
-        if len(cells) == width - 1:
-            cells = ["", *cells]
-        if len(cells) == width:
-            found.append(cells)
-    if not found:
-        return None
-    return [" ".join(filter(None, names)) for names in zip(*found, strict=True)]
+    cut = [_cut(line) for line in lines if not _RULE.fullmatch(line)]
+    cut = [["", *cells] if len(cells) == width - 1 else cells for cells in cut]
+    found = [cells for cells in cut if len(cells) == width]
+    return [" ".join(filter(None, names)) for names in zip(*found, strict=True)] or None
 
 
 def _body(rows: list[list[str]], width: int) -> list[list[Cell]]:

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, time
 from html import escape
+from itertools import chain
 from typing import Any
 
 from tablemend.tables.html import join_signs, read_filing, read_html
@@ -288,42 +289,38 @@ def find_table(record: Any) -> Table:
         return read_totto(record)
     table = _find(record, depth=0)
     if table is None:
-        markup = next((text for name in MARKUP_FIELDS if (text := _text_field(record, name))), "")
+        markup = next(_texts(record, MARKUP_FIELDS), "")
         if not markup:
             raise TableError("no table in the record")
         table = read_filing(markup)
     inside = record.get("table") if isinstance(record, dict) else None
-    titles = (_text_field(one, name) for one in (record, inside) for name in TITLE_FIELDS)
-    return Table(table.columns, table.rows, next(filter(None, titles), ""))
+    titles = chain(_texts(record, TITLE_FIELDS), _texts(inside, TITLE_FIELDS))
+    return Table(table.columns, table.rows, next(titles, ""))
 
 
-def _text_field(record: Any, name: str) -> str:
-    value = record.get(name) if isinstance(record, dict) else None
-    return value if isinstance(value, str) else ""
+def _texts(record: Any, fields: Sequence[str]) -> Iterator[str]:
+    """What fields of a record say, where it is a record and they are filled texts."""
+    found = (record.get(name) for name in fields) if isinstance(record, dict) else ()
+    return (text for text in found if text and isinstance(text, str))
 
 
 def _find(value: Any, depth: int) -> Table | None:
     if depth > 3:
         return None
-    if isinstance(value, list):
-        if _is_list_of(list, value):
-            return _build([_text_of(cell) or "" for cell in value[0]], value[1:])
-        if value and all(isinstance(row, dict) for row in value):
-            names = list(dict.fromkeys(str(name) for row in value for name in row))
-            return _build(names, [[row.get(name) for name in names] for row in value])
-        return None
+    if _is_list_of(list, value):
+        return _build([_text_of(cell) or "" for cell in value[0]], value[1:])
+    if _is_list_of(dict, value):
+        names = list(dict.fromkeys(str(name) for row in value for name in row))
+        return _build(names, [[row.get(name) for name in names] for row in value])
     if not isinstance(value, dict):
         return None
-    header = next(
-        (value[name] for name in HEADER_FIELDS if _is_list_of(str, value.get(name))), None
-    )
-    body = next((value[name] for name in BODY_FIELDS if _is_list_of(list, value.get(name))), None)
+    headers = (value[name] for name in HEADER_FIELDS if _is_list_of(str, value.get(name)))
+    bodies = (value[name] for name in BODY_FIELDS if _is_list_of(list, value.get(name)))
+    header, body = next(headers, None), next(bodies, None)
     if header is not None and body is not None:
         return _build(header, body)
-    for name in TABLE_FIELDS:
-        if name in value and (found := _find(value[name], depth + 1)) is not None:
-            return found
-    return None
+    inner = (_find(value[name], depth + 1) for name in TABLE_FIELDS if name in value)
+    return next((found for found in inner if found is not None), None)
 
 
 def _is_list_of(kind: type, value: Any) -> bool:
@@ -419,15 +416,13 @@ def table_of(given: Any) -> Table:
         records = [value] if isinstance(value, dict) else value
         if not all(isinstance(record, dict) for record in records):
             raise
-    flat = []
-    for record in records:
-        pairs = list(_flatten(record, ""))
-        flat.append(dict(pairs))
-        if len(flat[-1]) < len(pairs):
-            raise TableError("two values of a record have one name")
-    columns = list(dict.fromkeys(name for record in flat for name in record))
+    pairs = [list(_flatten(record, "")) for record in records]
+    flat = list(map(dict, pairs))
+    if list(map(len, flat)) != list(map(len, pairs)):
+        raise TableError("two values of a record have one name")
+    columns = dict.fromkeys(name for record in flat for name in record)
     refuse_size(len(flat), len(columns))
-    return read_json(json.dumps([dict.fromkeys(columns) | record for record in flat]))
+    return read_json(json.dumps([columns | record for record in flat]))
 
 
 def _plain(value: Any) -> Any:

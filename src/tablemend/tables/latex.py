@@ -7,13 +7,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import yaml
 from pylatexenc import latex2text, latexwalker
-from pylatexenc.latexwalker import LatexEnvironmentNode, LatexGroupNode, LatexMacroNode
+from pylatexenc.latexwalker import (
+    LatexCharsNode,
+    LatexCommentNode,
+    LatexEnvironmentNode,
+    LatexGroupNode,
+    LatexMacroNode,
+    LatexSpecialsNode,
+)
 from pylatexenc.macrospec import std_environment, std_macro
 
 from tablemend.tables.table import (
@@ -53,6 +59,7 @@ _SPACES = re.compile(r"[ \t\r\n]+")
 _CMIDRULE_TRIM = re.compile(r"(\\cmidrule[ \t]*+)\([lr]*\)")
 _REFUSED = re.compile(rf"[{CONTROLS}{SURROGATES}]")
 
+Row = list[list[Any]]
 _LIGATURES = re.compile(r"(['<>,-])(?=\1)")
 _KEPT_SPACE = re.compile(r"^ | $|(?<=\s) | (?=\s)")
 _ESCAPES = str.maketrans(
@@ -171,11 +178,8 @@ def _read_nodes(nodes: Sequence[Any]) -> Table:
     captions = [node for node in found if not _is_tabular(node)]
     if len(tabulars) != 1:
         raise TableError(f"{len(tabulars)} LaTeX tabulars where one is expected")
-    body = _Body()
-    for node in tabulars[0].nodelist:
-        body.add(node)
-    header, rows = body.finish()
-    captions += body.captions
+    header, rows, inside = _read_rows(tabulars[0].nodelist)
+    captions += inside
     title = _read_text([captions[0].nodeargd.argnlist[-1]]) if captions else ""
     return _build(header, rows, title)
 
@@ -198,57 +202,43 @@ def _name(node: Any) -> str:
     return str(node.macroname) if isinstance(node, LatexMacroNode) else ""
 
 
-@dataclass(slots=True)
-class _Body:
-    """The rows of a tabular under construction; a row is a list of cells, a cell of nodes."""
-
-    rows: list[list[list[Any]]] = field(default_factory=list)
-    row: list[list[Any]] = field(default_factory=lambda: [[]])
-    header_rows: int = 0
-    parts: dict[str, list[list[list[Any]]]] = field(default_factory=dict)
-    captions: list[Any] = field(default_factory=list)
-
-    def add(self, node: Any) -> None:
-        """Take the next node of the environment."""
+def _read_rows(nodes: Sequence[Any]) -> tuple[list[Row], list[Row], list[Any]]:
+    """Header rows, body rows and captions of a tabular; a cell is a list of nodes."""
+    rows: list[Row] = []
+    row: Row = [[]]
+    parts: dict[str, list[Row]] = {}
+    captions: list[Any] = []
+    header_rows = 0
+    for node in [*nodes, None]:
         name = _name(node)
-        if isinstance(node, latexwalker.LatexSpecialsNode) and node.specials_chars == "&":
-            self.row.append([])
-        elif name in _ROW_ENDS:
-            self._end_row()
+        if node is None or name in _ROW_ENDS:
+            # A row without "&" and without a cell is vertical space, or the end of the tabular.
+            is_empty = all(
+                isinstance(own, LatexCharsNode) and not own.chars.strip(" \t\r\n") for own in row[0]
+            )
+            rows += [] if is_empty and len(row) == 1 else [row]
+            row = [[]]
+        elif isinstance(node, LatexSpecialsNode) and node.specials_chars == "&":
+            row.append([])
         elif name in _RULES:
-            if name == "midrule" and not self.header_rows:
-                self.header_rows = len(self.rows)
+            if name == "midrule" and not header_rows:
+                header_rows = len(rows)
         elif name in _LONGTABLE_PARTS:
-            self.parts[name], self.rows = self.rows, []
+            parts[name], rows = rows, []
         elif name == "caption":
-            self.captions.append(node)
-        elif name != "label" and not isinstance(node, latexwalker.LatexCommentNode):
-            self.row[-1].append(node)
-
-    def finish(self) -> tuple[list[list[list[Any]]], list[list[list[Any]]]]:
-        """Header rows and body rows."""
-        self._end_row()
-        head = self.parts.get("endfirsthead") or self.parts.get("endhead")
-        if head:
-            return head, self.rows
-        if not self.rows:
-            raise TableError("the LaTeX tabular has no row")
-        # A \midrule far down divides the body, not the header from it.
-        count = self.header_rows if 0 < self.header_rows <= MAX_HEADER_ROWS else 1
-        return self.rows[:count], self.rows[count:]
-
-    def _end_row(self) -> None:
-        # A row without "&" and without a cell is vertical space, or the end of the tabular.
-        is_empty = all(
-            isinstance(node, latexwalker.LatexCharsNode) and not node.chars.strip(" \t\r\n")
-            for node in self.row[0]
-        )
-        if len(self.row) > 1 or not is_empty:
-            self.rows.append(self.row)
-        self.row = [[]]
+            captions.append(node)
+        elif name != "label" and not isinstance(node, LatexCommentNode):
+            row[-1].append(node)
+    if head := parts.get("endfirsthead") or parts.get("endhead"):
+        return head, rows, captions
+    if not rows:
+        raise TableError("the LaTeX tabular has no row")
+    # A \midrule far down divides the body, not the header from it.
+    count = header_rows if 0 < header_rows <= MAX_HEADER_ROWS else 1
+    return rows[:count], rows[count:], captions
 
 
-def _build(header: list[list[list[Any]]], rows: list[list[list[Any]]], title: str) -> Table:
+def _build(header: list[Row], rows: list[Row], title: str) -> Table:
     names = _lay_out(header)
     width = max(map(len, names))
     columns = [
@@ -266,7 +256,7 @@ def _build(header: list[list[list[Any]]], rows: list[list[list[Any]]], title: st
     return Table.of(columns, [row + [""] * (width - len(row)) for row in cells], title)
 
 
-def _lay_out(rows: list[list[list[Any]]]) -> list[list[str]]:
+def _lay_out(rows: list[Row]) -> list[list[str]]:
     r"""Texts of the cells, ``\multicolumn`` and ``\multirow`` repeated where they span."""
     grid: list[list[str]] = []
     hanging: dict[int, tuple[str, int]] = {}

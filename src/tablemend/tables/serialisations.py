@@ -76,15 +76,6 @@ def serialise(table: Table, name: str, mode: Mode = "lossless") -> str:
     return writers.unitxt(table) if mode == "unitxt" else writers.lossless(table)
 
 
-def differs(table: Table, name: str) -> bool:
-    """Whether unitxt's form of ``table`` loses something that the lossless form keeps.
-
-    Raises:
-        KeyError, TableError: as :func:`serialise`.
-    """
-    return serialise(table, name, "unitxt") != serialise(table, name)
-
-
 def unitxt_form(table: Table) -> dict[str, list[str] | list[list[Value]]]:
     """The table as unitxt holds it: ``{"header": [...], "rows": [[...], ...]}``."""
     return {"header": list(table.columns), "rows": [_values(row) for row in table.rows]}
@@ -191,9 +182,12 @@ def _constructor(columns: str, rows: int) -> str:
     return f"pd.DataFrame({{\n{columns[1:-1]}}},\nindex={list(range(rows))})"
 
 
-def _indexed_row_major(table: Table) -> str:
+def _indexed_row_major(grid: Iterable[Sequence[str]]) -> str:
     """``col : a | b row 1 : x | y``, in one line."""
-    return _indexed(_grid(table))
+    rows = (" | ".join(row) for row in grid)
+    return " ".join(
+        f"row {number} : {row}" if number else f"col : {row}" for number, row in enumerate(rows)
+    ).strip()
 
 
 def _indexed_row_major_lossless(table: Table) -> str:
@@ -201,14 +195,7 @@ def _indexed_row_major_lossless(table: Table) -> str:
 
     Backslashes before them are doubled.
     """
-    return _indexed([_ROW_MARK.sub(r"\1\1\\\2", cell) for cell in row] for row in _grid(table))
-
-
-def _indexed(grid: Iterable[Sequence[str]]) -> str:
-    rows = (" | ".join(row) for row in grid)
-    return " ".join(
-        f"row {number} : {row}" if number else f"col : {row}" for number, row in enumerate(rows)
-    ).strip()
+    return _indexed_row_major([_ROW_MARK.sub(r"\1\1\\\2", c) for c in row] for row in _grid(table))
 
 
 def _concat(table: Table) -> str:
@@ -234,7 +221,9 @@ SERIALISATIONS = {
     "markdown": Serialisation(
         _markdown, partial(_readable, _markdown, read_markdown, write_markdown)
     ),
-    "indexed_row_major": Serialisation(_indexed_row_major, _indexed_row_major_lossless),
+    "indexed_row_major": Serialisation(
+        lambda table: _indexed_row_major(_grid(table)), _indexed_row_major_lossless
+    ),
     "df": Serialisation(_df, _df_lossless),
     "concat": Serialisation(_concat, _concat_lossless),
     "csv": Serialisation(_csv, partial(_readable, _csv, read_csv, write_csv)),

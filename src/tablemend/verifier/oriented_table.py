@@ -40,13 +40,13 @@ _CLOCK = re.compile(
 )
 _SUM = re.compile(r"^[\d+ -]+ ?= ?(-?\d+(?:\.\d+)?)\Z")
 _GOALS = re.compile(r"^(\d+)\.(\d+) ?\((\d+)\)")
+_OUTCOME = r"(?P<result>w|l|d|t|win|won|loss|lost|draw|drawn|drew|tie|tied)\b"
 _SCORE = re.compile(
-    r"^(?:(?P<result>w|l|d|t|win|won|loss|lost|draw|drawn|drew|tie|tied)\b[ ,:(]*)?"
+    rf"^(?:{_OUTCOME}[ ,:(]*)?"
     r"(?P<first>\d{1,3})(?:-|:| [x:] )(?P<second>\d{1,3})(?![-:\d/])(?P<rest>.*)\Z",
     re.DOTALL,
 )
-_RESULT = re.compile(r"^(w|l|d|t|win|won|loss|lost|draw|drawn|drew|tie|tied)\b")
-_RESULT_AFTER = re.compile(r"[ ,(]*(w|l|d|t|win|won|loss|lost|draw|drawn|drew|tie|tied)\b")
+_RESULT, _RESULT_AFTER = re.compile(_OUTCOME), re.compile(rf"[ ,(]*{_OUTCOME}")
 _YEARS = re.compile(r"^(?:c\. ?)?(\d{4}) ?(?:-|/|to|until) ?(\d{4}|\d{2}|present|now)?(?![\d-])")
 _QUARTER = re.compile(r"^(?:q([1-4])|([1-4])q)\b")
 _FISCAL = re.compile(r"^(?:fiscal(?: year)?|fy|year|season) ?'?(?=\d)")
@@ -90,26 +90,22 @@ def _read_cached(cell: str) -> Measure | None:
     if _CAPITAL.search(cell):
         text = _MILLION.sub("M", text)
     if not text or not any(map(str.isdigit, text)):
-        value = read_value(cell)
-        if value.number is not None:
-            return Measure("number", float(value.number.value))
-        result = _RESULT.match(text) if len(text) <= 5 else None
-        return Measure("score", 0.0, None, _short(result[1])) if result else None
+        number = read_value(cell).number
+        return Measure("number", float(number.value)) if number else _read_result(text, 5)
     text = _SLASHES.sub("/", _SIGN.sub(r"\1", text))
     value = read_value(text)
-    if value.number is not None:
-        scaled = value.number.unit.scale != 1
+    if (number := value.number) is not None:
         kind: MeasureKind = "rank" if _ORDINAL.search(text) else "number"
-        return Measure(
-            kind, float(value.number.value), decimals=value.number.decimals, scaled=scaled
-        )
-    if (
-        value.dates
-        and "/" not in value.dates[0]
-        and (day := date_order(value.dates[0])) is not None
-    ):
+        scaled = number.unit.scale != 1
+        return Measure(kind, float(number.value), decimals=number.decimals, scaled=scaled)
+    if value.dates and "/" not in (iso := value.dates[0]) and (day := date_order(iso)) is not None:
         return Measure("date", day)
     return _read_marked(text) if len(text) <= _LONGEST else None
+
+
+def _read_result(text: str, longest: int = _LONGEST) -> Measure | None:
+    result = _RESULT.match(text) if len(text) <= longest else None
+    return Measure("score", 0.0, None, _short(result[1])) if result else None
 
 
 def _read_marked(text: str) -> Measure | None:
@@ -128,12 +124,11 @@ def _read_marked(text: str) -> Measure | None:
         after = _RESULT_AFTER.match(score["rest"])
         result = score["result"] or (after[1] if after else "")
         return Measure("score", float(score["first"]), float(score["second"]), _short(result))
-    result = _RESULT.match(text)
     stated = find_quantities(text.lstrip("+ "))
     if stated and stated[0].start == 0:
         number = stated[0].number
         return Measure("number", float(number.value), decimals=number.decimals)
-    return Measure("score", 0.0, None, _short(result[1])) if result else None
+    return _read_result(text)
 
 
 def _seconds(clock: re.Match[str]) -> float:
@@ -299,7 +294,7 @@ class ColumnIndex:
     @property
     def two_valued(self) -> bool:
         """Whether its cells state two numbers each: "n (%)"."""
-        return not self._view.turned and self._view.grid.states_two(self.index)
+        return not self._view.turned and self.index in self._view.grid.two_valued
 
     def second(self, row: int) -> Number | None:
         """The second number of such a cell."""
@@ -399,10 +394,7 @@ class ColumnIndex:
         """The column in order, sorted once; a cell of another kind has no place in it."""
         numbers = ("number", "rank")
         kinds = numbers if self.kind in numbers else (self.kind,)
-        of = {row: measure.value for row, measure in self.measures.items() if measure.kind in kinds}
-        totals = set(self._view.totals)
-        values = sorted((value, row) for row, value in of.items() if row not in totals)
-        return Order(tuple(values), of)
+        return self._order({row: m.value for row, m in self.measures.items() if m.kind in kinds})
 
     def order_of(self, sense: str) -> Order:
         """The order in which an adjective sees the column: spans of years also by end or length."""
@@ -413,8 +405,11 @@ class ColumnIndex:
             if measure.kind == "span":
                 last = measure.second if measure.second is not None else measure.value
                 of[row] = last if sense in _BY_END else last - measure.value
-        values = sorted((v, row) for row, v in of.items() if row not in self._view.totals)
-        return Order(tuple(values), of)
+        return self._order(of)
+
+    def _order(self, of: dict[int, float]) -> Order:
+        totals = set(self._view.totals)
+        return Order(tuple(sorted((v, row) for row, v in of.items() if row not in totals)), of)
 
     @cached_property
     def flags(self) -> dict[int, bool]:
@@ -452,23 +447,21 @@ class OrientedTable:
         self.grid = grid
         self.turned = turned
         lines = grid.lines
+        listed = [(line.index, line.name, line.total) for line in lines]
+        self.headers: tuple[str, ...] = tuple(column.header for column in grid.columns)
+        self.key = grid.key
+        self.names: tuple[str, ...] = tuple(name for _, name, total in listed if not total)
         if turned:
-            self._lines = tuple(line.index for line in lines)
-            self.headers: tuple[str, ...] = ("", *(line.header for line in lines))
             fields = [c for c in grid.columns if c.index != grid.key]
             periods = [c for c in fields if moment(c.header) is not None]
             fields = periods if len(periods) > 1 else fields
+            self._lines = tuple(line.index for line in lines)
             self._fields = tuple(c.index for c in fields)
-            self.rows: tuple[int, ...] = tuple(n for n, c in enumerate(fields) if not c.total)
-            self.totals: tuple[int, ...] = tuple(n for n, c in enumerate(fields) if c.total)
-            self.names: tuple[str, ...] = tuple(c.header for c in fields)
-            self.key = 0
-        else:
-            self.headers = tuple(column.header for column in grid.columns)
-            self.rows = tuple(line.index for line in lines if not line.total)
-            self.totals = tuple(line.index for line in lines if line.total)
-            self.key = grid.key
-            self.names = tuple(line.name for line in lines if not line.total)
+            self.headers, self.key = ("", *(line.header for line in lines)), 0
+            self.names = tuple(c.header for c in fields)
+            listed = [(place, c.header, c.total) for place, c in enumerate(fields)]
+        self.rows = tuple(row for row, _, total in listed if not total)
+        self.totals = tuple(row for row, _, total in listed if total)
         self._counted = frozenset(self.rows)
         self.columns = tuple(ColumnIndex(self, index) for index in range(len(self.headers)))
 

@@ -1,4 +1,4 @@
-"""The detector as a whole: verdicts, edges and streams."""
+"""The detector as a whole: verdicts, edges, streams; and gold tables without a row."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tablemend import detect
 from tablemend.detector.algorithm import (
     DETECTOR_VERSION,
     Submission,
@@ -14,11 +15,15 @@ from tablemend.detector.algorithm import (
     detect_in_answer,
     detect_in_answers,
 )
+from tablemend.detector.errors import relation_to_gold
 from tablemend.detector.keys import primary_key
 from tablemend.detector.query import SortRule
 from tablemend.detector.similarity import Context
+from tablemend.exact_match import compare_exactly
 from tablemend.tables.read import FORMATS, write_table
 from tablemend.tables.table import Table
+from tests.support.empty_gold import COLUMNS
+from tests.support.empty_gold import CONTEXT as MILLS
 from tests.support.injected import EDITS, context_of, found
 
 GOLD = Table.of(
@@ -153,3 +158,93 @@ def test_an_endless_answer_is_scored_in_time() -> None:
     assert (judgement.shares["row_recall"].part, found(judgement)) == (1, {"out_of_range": 8_999})
     for text in (endless * 12, "word " * 600_000):  # three megabytes
         assert detect_in_answer(text, GOLD, "").counts["format_error"] == 1
+
+
+NO_ROWS = Table.of(COLUMNS, [])
+BY_WHEELS = SortRule("Wheels", "ascending")
+EMPTY = [
+    *((form, write_table(NO_ROWS, form)) for form in FORMATS),
+    ("json", "[]"),
+    ("json", '#### {"Mills": []}'),
+    ("markdown", "| Mill | Place | Wheels |\n|-|-|-|\n| | - | |"),
+]
+
+
+@pytest.mark.parametrize(("form", "text"), EMPTY)
+def test_the_header_alone_is_right_and_no_abstention(form: str, text: str) -> None:
+    judgement = detect_in_answer(text, NO_ROWS, MILLS, BY_WHEELS, form)
+    assert (judgement.unscored, judgement.findings, judgement.abstained) == ("", (), False)
+    assert relation_to_gold(judgement) == "well_matched"
+    # nothing to recall: neither 0 nor 1
+    assert (judgement.share("row_recall"), judgement.share("cell_recall")) == (None, None)
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_each_row_is_out_of_range_or_made_up(form: str) -> None:
+    rows = [["Alder", "Oslo", "5"], ["Froxwick", "Ghent", "9"], ["Cedar", "Kyoto", "12"]]
+    judgement = detect_in_answer(
+        write_table(Table.of(COLUMNS, rows), form), NO_ROWS, MILLS, BY_WHEELS, form
+    )
+    assert [(one.type, one.row) for one in judgement.findings] == [
+        ("out_of_range", 0),
+        ("entity_fabrication", 1),
+        ("out_of_range", 2),
+    ]
+    assert relation_to_gold(judgement) == "too_strong"
+
+
+def test_rows_are_named_by_the_column_of_names() -> None:
+    """No gold row says which column that is: the years are in the context, the mills are not."""
+    columns = ["Year", "Mill"]
+    answer = write_table(Table.of(columns, [["1990", "Froxwick"], ["2001", "Umber"]]), "markdown")
+    judgement = detect_in_answer(answer, Table.of(columns, []), MILLS)
+    assert found(judgement) == {"entity_fabrication": 2}
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["There are no such rows.", "", "| Mill | Wheels |\n|---|---|", "| Mill |\n|---|\n| Alder |"],
+)
+def test_no_table_and_other_columns_are_format_errors(text: str) -> None:
+    judgement = detect_in_answer(text, NO_ROWS, MILLS, BY_WHEELS, "markdown")
+    assert found(judgement) == {"format_error": 1}
+    assert [one.kind for one in opinion(text, "markdown").differences] in (
+        ["unreadable"],
+        ["columns"],
+    )
+
+
+def opinion(text: str, form: str):
+    return compare_exactly(text, form, NO_ROWS.columns, NO_ROWS.rows, "Wheels")
+
+
+@pytest.mark.parametrize(
+    ("form", "text"), [one for one in EMPTY if one[0] in ("markdown", "json", "latex")]
+)
+def test_the_second_scorer_agrees(form: str, text: str) -> None:
+    said = opinion(text, form)
+    assert (said.differences, said.unscored, said.rows) == ((), "", 0)
+    rows = Table.of(COLUMNS, [["Alder", "Oslo", "5"], ["Froxwick", "Ghent", None]])
+    said = opinion(write_table(rows, form), form)
+    assert [one.kind for one in said.differences] == ["extra_row", "extra_row"]
+
+
+def test_the_second_scorer_reads_columns_and_rows_strictly() -> None:
+    gold = Table.of(["A", "B"], [["x", "1"]])
+    for text, kinds in {
+        '{"columns": ["A", "B"], "rows": [["x", 1]]}': [],
+        '{"columns": ["A", "B"], "rows": [["x", 2]]}': ["cell"],
+        '{"columns": ["A", "B"], "rows": [["x"]]}': ["unreadable"],
+        '{"columns": ["A", "B"], "rows": 5}': ["unreadable"],
+        '{"columns": ["A", ["B"]], "rows": []}': ["unreadable"],
+        '{"columns": ["A", "B"], "rows": [{"A": "x"}]}': ["unreadable"],
+    }.items():
+        said = compare_exactly(text, "json", gold.columns, gold.rows, None)
+        assert [one.kind for one in said.differences] == kinds, text
+
+
+def test_in_one_call_there_is_no_score_and_no_error() -> None:
+    right = detect(write_table(NO_ROWS, "markdown"), NO_ROWS, MILLS)
+    assert (right.score, right.row_recall, right.errors, right.abstained) == (None, None, (), False)
+    wrong = detect("| Mill | Place | Wheels |\n|---|---|---|\n| Alder | Oslo | 5 |", NO_ROWS, MILLS)
+    assert [(one.type, one.row, one.word) for one in wrong.errors] == [("out_of_range", 0, "Alder")]

@@ -1,12 +1,97 @@
-"""The bad cases of TableHallu, Appendix E, in shape: the same errors in tables of our own."""
+"""Labelled pairs of cells, labelled answers, and the bad cases of TableHallu, Appendix E, in shape.
+
+A record of ``tests/data/cell_pairs.jsonl``: the column's header, gold's cell, the answer's,
+``same``, and ``why`` (the class of the pair). ``key``: the cells name their rows. ``known_miss``:
+the label is true, and the detector does not get there.
+
+A record of ``tests/data/table_answers.jsonl``: the gold table, the context, the sort that the query
+asks for, the tables that the answer holds in their order, ``errors`` (a name for each finding),
+``rows`` (how many gold rows it states) and ``why`` (the class of the answer).
+"""
 
 from __future__ import annotations
 
-from tablemend.detector.algorithm import DETECTOR_VERSION, detect_errors
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.optimize import linear_sum_assignment
+
+from tablemend.detector.algorithm import DETECTOR_VERSION, detect_errors, detect_in_answer
+from tablemend.detector.matching import assign
 from tablemend.detector.query import SortRule
 from tablemend.detector.similarity import Pair
+from tablemend.tables.read import FORMATS, Format, write_table
 from tablemend.tables.table import Table
 from tests.support.injected import found
+
+DATA = Path(__file__).parents[2] / "data"
+PAIRS, ANSWERS = (
+    [json.loads(line) for line in (DATA / name).read_text(encoding="utf-8").splitlines()]
+    for name in ("cell_pairs.jsonl", "table_answers.jsonl")
+)
+MISSED = pytest.mark.xfail(strict=True, reason="the detector errs")
+
+
+def table(pair: dict[str, Any], cell: str | None) -> Table:
+    """A row that the cell names, or a named row with the cell in it."""
+    if "key" in pair:
+        return Table.of([pair["header"], "Count"], [[cell, "7"]])
+    return Table.of(["Entity", pair["header"]], [["Norvik", cell]])
+
+
+@pytest.mark.parametrize(
+    "pair",
+    [
+        pytest.param(
+            pair,
+            id=f"{pair['why']}: {pair['gold']} ~ {pair['answer']}",
+            marks=[MISSED] if "known_miss" in pair else [],
+        )
+        for pair in PAIRS
+    ],
+)
+def test_a_pair_is_as_labelled(pair: dict[str, Any]) -> None:
+    judgement = detect_errors(table(pair, pair["answer"]), table(pair, pair["gold"]), "")
+    assert judgement.hallucinated != pair["same"]
+
+
+def read(table: dict[str, Any]) -> Table:
+    return Table.of(table["columns"], table["rows"])
+
+
+WRAPPINGS = (
+    "{}",
+    "####\n{}",
+    "Here is the table:\n\n{}\n\nAll values are from the text.",
+    "<think>One row for each? Yes.</think>\n\n#### \n\n{}\n",
+)
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize(
+    ("number", "answer"),
+    [
+        pytest.param(number, answer, id=f"{number} {answer['why']}")
+        for number, answer in enumerate(ANSWERS)
+    ],
+)
+def test_an_answer_has_its_errors(number: int, answer: dict[str, Any], format: Format) -> None:
+    tables = [f"```\n{write_table(read(one), format)}\n```" for one in answer["tables"]]
+    text = WRAPPINGS[number % len(WRAPPINGS)].format("\n\nAnd:\n\n".join(tables))
+    order = SortRule(*answer["sort"]) if "sort" in answer else None
+    judgement = detect_in_answer(text, read(answer["gold"]), answer["context"], order, format)
+    assert sorted(finding.type for finding in judgement.findings) == answer["errors"]
+    assert judgement.shares["row_recall"].part == answer["rows"]
+
+
+def test_there_are_enough_pairs_of_both_labels_and_answers() -> None:
+    assert len(PAIRS) >= 400
+    assert 150 <= sum(pair["same"] for pair in PAIRS) <= len(PAIRS) - 150
+    assert len(ANSWERS) * len(FORMATS) >= 400
+
 
 FUNDS = Table.of(
     ["Fund", "Country", "Amount (USD Million)", "Deals", "Top Firm Backed", "Best Quarter"],
@@ -139,3 +224,19 @@ def test_similarity_is_pluggable_and_named_in_the_judgement() -> None:
     assert found(judgement) == {}
     assert judgement.scorer == f"tablemend {DETECTOR_VERSION}, counting"
     assert similarity.calls == [[("alder partners", "erle-gruppe")]]
+
+
+@pytest.mark.parametrize("values", [2, 4, 1000])
+def test_pairs_are_those_of_scipy_whatever_is_tied(values: int) -> None:
+    generator = np.random.default_rng(values)
+    for _ in range(400):
+        shape = generator.integers(1, 9, 2)
+        gain = generator.integers(0, values, shape) / 4 + generator.choice([0.0, 5.0], shape)
+        rows, columns = linear_sum_assignment(gain, maximize=True)
+        assert assign(gain) == list(zip(rows.tolist(), columns.tolist(), strict=True))
+
+
+def test_a_large_table_of_equal_rows_is_paired_in_time() -> None:
+    place = np.arange(300.0)
+    gain = 5 - (place[:, None] - place[None, :]) ** 2 / 1e6
+    assert assign(gain) == [(row, row) for row in range(300)]

@@ -77,52 +77,47 @@ def test_a_gold_table_that_breaks_the_rule_is_never_flagged_itself() -> None:
             assert in_order(values, list(range(6)), order)
 
 
-@pytest.mark.parametrize(
-    ("query", "rule"),
-    [
-        ('Sort the table by "Start Year" in ascending order.', ("Start Year", "ascending")),
-        (
-            "Make sure to sort the table by 'Start Year' in descending order",
-            ("Start Year", "descending"),
-        ),
-        (
-            "Ensure that the table is sorted by “Start Year” in ascending order. Only output",
-            ("Start Year", "ascending"),
-        ),
-        (
-            "The rows should be ordered by start year, from highest to lowest.",
-            ("Start Year", "descending"),
-        ),
-        ("sorted in descending order by Start Year", ("Start Year", "descending")),
-        ("in ascending order of Start Year", ("Start Year", "ascending")),
-        ("arranged alphabetically by City", ("City", "ascending")),
-        ("arrange it by City (Z to A)", ("City", "descending")),
-        ("Sort by Start Year (latest first), then by City ascending", ("Start Year", "descending")),
-        (
-            "rank the rows by Amount (USD Million) with the largest first",
-            ("Amount (USD Million)", "descending"),
-        ),
-        ("sorted chronologically according to Start Year", ("Start Year", "ascending")),
-        ("Sort by Start Year in reverse chronological order", ("Start Year", "descending")),
-        (
-            'sorted by "amount (usd million)" in increasing order',
-            ("Amount (USD Million)", "ascending"),
-        ),
-        (
-            'in this order: "City", "Start Year". Sort the rows by "Start Year", ascending',
-            ("Start Year", "ascending"),
-        ),
-        ("Sort by Start in ascending order", ("Start", "ascending")),
-        ("sort by start_year, decreasing", ("Start Year", "descending")),
-        ("sorted by descending Start Year", ("Start Year", "descending")),
-        ("sort by City asc", ("City", "ascending")),
-        (
-            "sort by each town's City in the region's list, ascending",
-            ("City", "ascending"),
-        ),
-        ("ORDER BY City DESC", ("City", "descending")),
-        ('sort by "City (descending)"', ("City", "descending")),
+SORTED = {
+    ("Start Year", "ascending"): [
+        'Sort the table by "Start Year" in ascending order.',
+        "Ensure that the table is sorted by “Start Year” in ascending order. Only output",
+        "in ascending order of Start Year",
+        "sorted chronologically according to Start Year",
+        'in this order: "City", "Start Year". Sort the rows by "Start Year", ascending',
     ],
+    ("Start Year", "descending"): [
+        "Make sure to sort the table by 'Start Year' in descending order",
+        "The rows should be ordered by start year, from highest to lowest.",
+        "sorted in descending order by Start Year",
+        "Sort by Start Year (latest first), then by City ascending",
+        "Sort by Start Year in reverse chronological order",
+        "sort by start_year, decreasing",
+        "sorted by descending Start Year",
+    ],
+    ("City", "ascending"): [
+        "arranged alphabetically by City",
+        "sort by City asc",
+        "sort by each town's City in the region's list, ascending",
+    ],
+    ("City", "descending"): [
+        "arrange it by City (Z to A)",
+        "ORDER BY City DESC",
+        'sort by "City (descending)"',
+    ],
+    ("Amount (USD Million)", "descending"): [
+        "rank the rows by Amount (USD Million) with the largest first",
+    ],
+    ("Amount (USD Million)", "ascending"): [
+        'sorted by "amount (usd million)" in increasing order',
+    ],
+    ("Start", "ascending"): [
+        "Sort by Start in ascending order",
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("query", "rule"), [(query, rule) for rule, queries in SORTED.items() for query in queries]
 )
 def test_reads_the_sort_rule(query: str, rule: tuple[str, str]) -> None:
     columns = ["City", "Start", "Start Year", "Amount (USD Million)"]

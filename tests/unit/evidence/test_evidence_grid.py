@@ -181,59 +181,38 @@ def test_the_unit_of_a_section_heading_is_its_lines() -> None:
 
 
 @pytest.mark.parametrize(
-    ("label", "unit"),
+    ("read", "label", "unit"),
     [
-        ("Revenue ($ millions)", Unit(MILLION, "", "$")),
-        ("2019 €m", Unit(MILLION, "", "eur")),
-        ("percent", Unit(symbol="%")),
-        ("US$'000", Unit(THOUSAND, "", "usd")),
-        ("uniform no (s)", Unit()),
-        ("w", Unit()),
-        ("hr", Unit()),
-        ("year", Unit()),
-        ("hectares", Unit(symbol="ha")),
+        (label_unit, "Revenue ($ millions)", Unit(MILLION, "", "$")),
+        (label_unit, "2019 €m", Unit(MILLION, "", "eur")),
+        (label_unit, "percent", Unit(symbol="%")),
+        (label_unit, "US$'000", Unit(THOUSAND, "", "usd")),
+        (label_unit, "uniform no (s)", Unit()),
+        (label_unit, "w", Unit()),
+        (label_unit, "hr", Unit()),
+        (label_unit, "year", Unit()),
+        (label_unit, "hectares", Unit(symbol="ha")),
+        (caption_unit, "(in thousands, except per share data)", Unit(THOUSAND)),
+        (caption_unit, "Dollars in millions", Unit(MILLION, "", "$")),
+        (caption_unit, "(U.S. $ in thousands)", Unit(THOUSAND, "", "$")),
+        (caption_unit, "millions of euros", Unit(MILLION, "", "eur")),
+        (caption_unit, "note 1 by class, in percent", Unit(symbol="%")),
+        (caption_unit, "WERs (%) and DCE of methods", Unit()),
+        (caption_unit, "men by year (selected)", Unit()),
+        (caption_unit, "", Unit()),
     ],
 )
-def test_units_of_labels(label: str, unit: Unit) -> None:
-    assert label_unit(label) == unit
+def test_units_of_labels_and_captions(read: Callable[[str], Unit], label: str, unit: Unit) -> None:
+    assert read(label) == unit
 
 
-@pytest.mark.parametrize(
-    ("caption", "unit"),
-    [
-        ("(in thousands, except per share data)", Unit(THOUSAND)),
-        ("Dollars in millions", Unit(MILLION, "", "$")),
-        ("(U.S. $ in thousands)", Unit(THOUSAND, "", "$")),
-        ("millions of euros", Unit(MILLION, "", "eur")),
-        ("note 1 by class, in percent", Unit(symbol="%")),
-        ("WERs (%) and DCE of methods", Unit()),
-        ("men by year (selected)", Unit()),
-        ("", Unit()),
-    ],
-)
-def test_units_of_captions(caption: str, unit: Unit) -> None:
-    assert caption_unit(caption) == unit
+TOTALS = "Total|totals|Career totals|career statistics|Average|All industries|all - time".split("|")
+NO_TOTALS = ["Average White Band", "Allen", "Totally", "Sumner", "Meanwood"]
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "Total",
-        "totals",
-        "Career totals",
-        "career statistics",
-        "Average",
-        "All industries",
-        "all - time",
-    ],
-)
-def test_names_of_totals(name: str) -> None:
-    assert names_total(name)
-
-
-@pytest.mark.parametrize("name", ["Average White Band", "Allen", "Totally", "Sumner", "Meanwood"])
-def test_names_that_only_look_like_totals(name: str) -> None:
-    assert not names_total(name)
+@pytest.mark.parametrize("name", [*TOTALS, *NO_TOTALS])
+def test_names_of_totals_and_names_that_only_look_like_them(name: str) -> None:
+    assert names_total(name) == (name in TOTALS)
 
 
 def test_a_film_called_total_recall_is_smaller_than_its_neighbour_and_no_total() -> None:
@@ -309,25 +288,20 @@ def test_plain_cells(cell: str | None, plain: str) -> None:
     assert plain_cell(cell) == plain
 
 
-@pytest.mark.parametrize(
-    ("cell", "value"),
-    [
-        ("- 2", "-2"),
-        ("+ 3", "3"),
-        ("12.3 (0.4)", "12.3"),
-        ("71 + 64 = 135", "135"),
-        ("5 %", "5"),
-        ("5.1 x10^9/L", "5.1"),
-    ],
-)
-def test_numbers_as_statistics_print_them(cell: str, value: str) -> None:
+PRINTED: dict[str, str | None] = {
+    "- 2": "-2",
+    "+ 3": "3",
+    "12.3 (0.4)": "12.3",
+    "71 + 64 = 135": "135",
+}
+PRINTED |= {"5 %": "5", "5.1 x10^9/L": "5.1"}
+PRINTED |= dict.fromkeys(["4 - 1", "7 (3)", "12/5", "5 goals", "12 (lost)", "- -", "x ± y"])
+
+
+@pytest.mark.parametrize(("cell", "value"), PRINTED.items())
+def test_numbers_as_statistics_print_them_and_what_is_none(cell: str, value: str | None) -> None:
     number = read_cell(cell).number
-    assert number is not None and number.value == Decimal(value)
-
-
-@pytest.mark.parametrize("cell", ["4 - 1", "7 (3)", "12/5", "5 goals", "12 (lost)", "- -", "x ± y"])
-def test_scores_and_texts_are_no_numbers(cell: str) -> None:
-    assert read_cell(cell).number is None
+    assert (number and number.value) == (value and Decimal(value))
 
 
 def test_a_column_that_counts_in_a_word_of_its_own() -> None:

@@ -1,4 +1,4 @@
-"""Dates: every usual spelling is one day, an ambiguous one is each day that it can be."""
+"""Dates: every usual spelling is one day, an ambiguous one each that it can be; and periods."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tablemend.values.cells import read_value, same_value
-from tablemend.values.dates import parse_date, split_dates
+from tablemend.values.dates import parse_date, read_period, spell_like, spellings, split_dates
 
 DAYS = st.dates(datetime.date(1800, 1, 1), datetime.date(2199, 12, 31))
 
@@ -19,7 +19,7 @@ def ordinal(day: int) -> str:
     return f"{day}{ending}"
 
 
-def spellings(day: datetime.date) -> list[str]:
+def spell(day: datetime.date) -> list[str]:
     month, short = day.strftime("%B"), day.strftime("%b")
     return [
         day.isoformat(),
@@ -45,14 +45,14 @@ def spellings(day: datetime.date) -> list[str]:
 
 @given(DAYS)
 def test_every_spelling_is_the_iso_date(day: datetime.date) -> None:
-    for spelling in spellings(day):
+    for spelling in spell(day):
         assert parse_date(spelling) == (day.isoformat(),), spelling
         assert read_value(spelling).text == day.isoformat()
 
 
 @given(DAYS, DAYS)
 def test_only_one_day_is_the_same(one: datetime.date, other: datetime.date) -> None:
-    for left, right in zip(spellings(one), reversed(spellings(other)), strict=True):
+    for left, right in zip(spell(one), reversed(spell(other)), strict=True):
         assert same_value(left, right) == (one == other)
 
 
@@ -108,3 +108,33 @@ def test_other_texts_are_no_dates(text: str) -> None:
 def test_finds_dates_in_a_text() -> None:
     text = "Opened on March 4, 2021 and closed 2022-01-31; the 5th of May 1999 and June 1998 too."
     assert split_dates(text)[0] == [("2021-03-04",), ("1999-05-05",), ("1998-06",), ("2022-01-31",)]
+
+
+@pytest.mark.parametrize(
+    ("text", "iso"),
+    [
+        ("2021", "2021"),
+        ("FY2021", "2021"),
+        ("2019-20", "2019/2020"),
+        ("Q3 2022", "2022-q3"),
+        ("March 2021", "2021-03"),
+        ("4 March 2021", "2021-03-04"),
+        ("October 2", "--10-02"),
+    ],
+)
+def test_periods_are_read_in_any_of_their_spellings(text: str, iso: str) -> None:
+    period = read_period(text)
+    assert period is not None and period.iso == iso
+    for spelling in spellings(period):
+        found = read_period(spelling)
+        assert found is not None and found.iso == iso
+
+
+def test_a_period_takes_the_spelling_of_another() -> None:
+    one, other = read_period("the first quarter of 2021"), read_period("Q3 2022")
+    assert one is not None and other is not None
+    assert spell_like(other, one) == "the third quarter of 2022"
+
+
+def test_doubtful_dates_are_no_periods() -> None:
+    assert [read_period(text) for text in ("03/04/2021", "Mar-21", "41", "1950-1955")] == [None] * 4
