@@ -87,7 +87,8 @@ def test_a_plan_says_what_fits_and_what_to_change(monkeypatch: pytest.MonkeyPatc
     rows = {line.split()[0]: line for line in lines if line.split()[0] in LAUNCHES}
     assert set(rows) == set(LAUNCHES)
     assert rows["single-gpu"].endswith("40 GB")
-    (advice,) = [line for line in lines if line.startswith("24 GB:")]
-    assert "one GPU with " in advice and "train.method=qlora (" in advice
-    assert "8 GPUs with fsdp2" in advice
+    *_, ask, offload, qlora = lines
+    assert ask.startswith("on one GPU, each change")
+    assert offload.startswith("  train.trl.activation_offloading=true: 2")
+    assert qlora.startswith("  train.method=qlora: 1") and qlora.endswith(" GiB, 24 GB")
     assert any(line.startswith("steps: rows x 2 / 16") for line in lines)

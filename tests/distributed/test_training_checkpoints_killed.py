@@ -24,7 +24,7 @@ from tablemend.training import checkpoints, stage
 from tablemend.training.sft import Trainer, sft_arguments
 from tests.support.checkpoint_layouts import LAYOUTS
 from tests.support.interruption import Stop
-from tests.support.short_trainings import ROOT, short, small_data
+from tests.support.short_trainings import ROOT, recipes, small_data
 
 
 @pytest.fixture
@@ -33,12 +33,8 @@ def command(
 ) -> Callable[..., SftCommand]:
     """Two steps of the random model, a checkpoint after each."""
     monkeypatch.chdir(ROOT)
-
-    def make(name: str, *overrides: str) -> SftCommand:
-        given = ("train.epochs=2", "train.save_every=1", *overrides)
-        return short(SftCommand, tiny_model, tmp_path / name, small_data(8), *given)
-
-    return make
+    given = ("train.epochs=2", "train.save_every=1")
+    return recipes(SftCommand, tiny_model, tmp_path, small_data(8), *given)
 
 
 def _checkpoint(folder: Path, strategy: str) -> Path:

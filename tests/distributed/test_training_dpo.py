@@ -23,8 +23,8 @@ from tests.support.short_trainings import (
     ROOT,
     injected_pairs,
     logged,
+    recipes,
     same_weights,
-    short,
     small_data,
 )
 from tests.support.trainings_in_process import begin, interrupt, train
@@ -45,20 +45,9 @@ def command(
 ) -> Callable[..., DpoCommand]:
     """The tiny recipe on the random model: 16 pairs, 2 steps an epoch of 8 pairs each."""
     monkeypatch.chdir(ROOT)
-
-    def make(name: str, *overrides: str) -> DpoCommand:
-        given = (
-            f"dpo.pairs.path={pairs}",
-            "dpo.pairs.sampled=0",
-            "dpo.sft_weight=0",
-            "train.epochs=2",
-            "train.learning_rate=1e-3",
-            "train.save_every=2",
-            *overrides,
-        )
-        return short(DpoCommand, tiny_model, tmp_path / name, DATA, *given)
-
-    return make
+    given = (f"dpo.pairs.path={pairs}", "dpo.pairs.sampled=0", "dpo.sft_weight=0")
+    given = (*given, "train.epochs=2", "train.learning_rate=1e-3", "train.save_every=2")
+    return recipes(DpoCommand, tiny_model, tmp_path, DATA, *given)
 
 
 def test_training_raises_the_margin_from_nothing(

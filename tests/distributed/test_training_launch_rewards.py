@@ -15,7 +15,7 @@ from tablemend.recipe.experiment import GrpoCommand
 from tablemend.runs import Run
 from tablemend.training import checkpoints, grpo, stage
 from tests.support.given_answers import given
-from tests.support.short_trainings import launch, logged, short, small_data, under
+from tests.support.short_trainings import launch, logged, recipes, small_data, under
 from tests.support.trainings_in_process import begin
 
 STEPS, CUT = 3, 2
@@ -29,21 +29,10 @@ Alone = Callable[..., dict[str, Any]]
 def make(tiny_model: Path, tmp_path: Path) -> Make:
     """The random model: two prompts a step, four answers to each."""
 
-    def command(name: str, *options: str) -> GrpoCommand:
-        given = (
-            "thinking=off",
-            "model.dtype=float32",
-            "train.micro_batch=2",
-            f"train.max_steps={STEPS}",
-            f"train.save_every={CUT}",
-            "train.learning_rate=1e-3",
-            "grpo.group=4",
-            "grpo.max_new_tokens=8",
-            *options,
-        )
-        return short(GrpoCommand, tiny_model, tmp_path / name, small_data(12), *given)
-
-    return command
+    steps = (f"train.max_steps={STEPS}", f"train.save_every={CUT}", "train.learning_rate=1e-3")
+    given = ("thinking=off", "model.dtype=float32", "train.micro_batch=2", *steps)
+    given = (*given, "grpo.group=4", "grpo.max_new_tokens=8")
+    return recipes(GrpoCommand, tiny_model, tmp_path, small_data(12), *given)
 
 
 def _train(config: GrpoCommand) -> dict[str, Any]:

@@ -34,7 +34,7 @@ from tablemend.runs import Run
 from tablemend.training import checkpoints, stage
 from tablemend.training.trainer import rate_factor
 from tests.support.finished_runs import spoil_merges
-from tests.support.short_trainings import ROOT, logged, same_weights, short, small_data
+from tests.support.short_trainings import ROOT, logged, recipes, same_weights, small_data
 from tests.support.trainings_in_process import begin, interrupt, train
 
 LORA = ("train.method=lora", "train.lora={r: 4, alpha: 8}", "train.learning_rate=1e-2")
@@ -46,12 +46,8 @@ def command(
 ) -> Callable[..., SftCommand]:
     """The tiny recipe on the random model: 24 rows, 3 steps an epoch of 8 rows each."""
     monkeypatch.chdir(ROOT)
-
-    def make(name: str, *overrides: str) -> SftCommand:
-        given = ("model.dtype=float32", "train.epochs=2", "train.save_every=2", *overrides)
-        return short(SftCommand, tiny_model, tmp_path / name, small_data(24), *given)
-
-    return make
+    given = ("model.dtype=float32", "train.epochs=2", "train.save_every=2")
+    return recipes(SftCommand, tiny_model, tmp_path, small_data(24), *given)
 
 
 def _losses(facts: dict[str, Any]) -> list[float]:

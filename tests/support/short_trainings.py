@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -58,6 +58,17 @@ def short(kind: type[Kind], model: Path, run: Path, data: str, *overrides: str) 
             *overrides,
         ],
     )
+
+
+def recipes(
+    kind: type[Kind], model: Path, folder: Path, data: str, *given: str
+) -> Callable[..., Kind]:
+    """Makes :func:`short` recipes of one kind by the name of their run, with further overrides."""
+
+    def make(name: str, *overrides: str) -> Kind:
+        return short(kind, model, folder / name, data, *given, *overrides)
+
+    return make
 
 
 def injected_pairs(folder: Path, data: str) -> Path:

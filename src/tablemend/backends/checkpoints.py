@@ -15,16 +15,8 @@ WEIGHTS = ("*.safetensors", "pytorch_model*.bin")
 PICKLED = ("*model*.bin", "*model*.pt", "consolidated*.pth")
 CONFIG = "config.json"
 ADAPTER = "adapter_config.json"
-PARTS = (
-    CONFIG,
-    ADAPTER,
-    "generation_config.json",
-    "merges.txt",
-    "vocab.txt",
-    "special_tokens_map.json",
-    "added_tokens.json",
-    "chat_template.json",
-)
+PARTS = f"""{CONFIG} {ADAPTER} generation_config.json merges.txt vocab.txt special_tokens_map.json
+    added_tokens.json chat_template.json""".split()
 """Files beside weights, tokenizer and template that can change an answer."""
 PREFIX = "hf:"
 

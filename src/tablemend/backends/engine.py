@@ -78,7 +78,6 @@ class BatchEngine(Engine):
         raise NotImplementedError
 
     async def answer(self, request: Request) -> Completion:
-        """Answer one; requests of the same moment are generated together."""
         future: asyncio.Future[Completion] = asyncio.get_running_loop().create_future()
         self._waiting.append((request, future))
         if self._running is None:
@@ -86,7 +85,6 @@ class BatchEngine(Engine):
         return await future
 
     async def leave(self) -> None:
-        """Wait for the batch that is running."""
         if self._running is not None:
             await self._running
 
@@ -313,11 +311,9 @@ class ReplayEngine(Engine):
 
     @property
     def identity(self) -> dict[str, Any]:
-        """The file's content."""
         return {"engine": "scripted", "file": self._hash}
 
     async def answer(self, request: Request) -> Completion:
-        """See :class:`Engine`."""
         messages = "\n".join(turn["content"] for turn in request.messages)
         found = next((line for line in self._lines if line.contains in messages), None)
         if found is None or found.finish_reason == "error":

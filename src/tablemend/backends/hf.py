@@ -33,6 +33,7 @@ from tablemend.backends.decoding import (
 from tablemend.backends.engine import BatchEngine
 from tablemend.backends.loading import (
     LocalEngine,
+    completion_of,
     emulation,
     load_tokenizer,
     load_weights,
@@ -47,18 +48,12 @@ from tablemend.config.section import BackendOptions
 from tablemend.errors import TablemendError
 from tablemend.records import FinishReason
 from tablemend.runs import say
-from tablemend.thinking import opened_thought
 
 # Tokens per prefill pass: on a CPU larger passes fall out of its caches, on a GPU smaller ones
 # leave it idle.
 CPU_PREFILL = 4096
 GPU_PREFILL = 32768
 CROWD = 4  # ended rows are taken out when they are one in so many
-
-
-def prefill_tokens(device: str) -> int:
-    """Most tokens of prompts that are read in one pass on a type of device."""
-    return CPU_PREFILL if device == "cpu" else GPU_PREFILL
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +103,7 @@ class HFModel:
         """
         try:
             for answer in self.draw(prompts, sampling, batch_size):
-                yield self._completion(answer)
+                yield completion_of(self.tokenizer, answer.prompt, answer.ids, answer.finish)
         except torch.OutOfMemoryError as error:
             raise TablemendError(
                 f"out of GPU memory with {batch_size} prompts at once: "
@@ -124,7 +119,7 @@ class HFModel:
         """
         queue = deque(sorted(prompts, key=lambda prompt: len(prompt.ids), reverse=True))
         batch = _Batch(self, sampling)
-        most_tokens = prefill_tokens(self.model.device.type)
+        most_tokens = CPU_PREFILL if self.model.device.type == "cpu" else GPU_PREFILL
         while queue or batch.rows:
             while queue and len(batch.rows) < batch_size:
                 width = len(queue[0].ids)  # the longest: the queue is sorted
@@ -133,17 +128,6 @@ class HFModel:
             yield from batch.leave()
             if batch.rows:
                 batch.step()
-
-    def _completion(self, answer: Answer) -> Completion:
-        text_ids = answer.ids[:-1] if answer.finish == "stop" else answer.ids
-        return Completion(
-            id=answer.prompt.id,
-            text=opened_thought(self.tokenizer, answer.prompt.ids)
-            + self.tokenizer.decode(text_ids, skip_special_tokens=False),
-            prompt_tokens=len(answer.prompt.ids),
-            completion_tokens=len(answer.ids),
-            finish_reason=answer.finish,
-        )
 
 
 @dataclass
@@ -330,7 +314,6 @@ class HFEngine(LocalEngine, BatchEngine):
 
     @cached_property
     def identity(self) -> dict[str, Any]:
-        """Weights by content, their type and the attention kernel."""
         return {
             "engine": "hf",
             "model": self.checkpoint.path,
@@ -360,11 +343,9 @@ class HFEngine(LocalEngine, BatchEngine):
                 yield from model.generate(fitting, sampling, self.options.batch_size)
 
     def load(self) -> None:
-        """Load the weights."""
         self._load()
 
     def close(self) -> None:
-        """Let the weights go."""
         if self._model is not None:
             self._model = None
             gc.collect()

@@ -16,10 +16,12 @@ from transformers import AutoConfig, AutoTokenizer
 
 from tablemend.backends.checkpoints import Checkpoint
 from tablemend.backends.engine import Engine
-from tablemend.backends.requests import Prompt, Request
+from tablemend.backends.requests import Completion, Prompt, Request
 from tablemend.config.section import BackendOptions
 from tablemend.errors import TablemendError
+from tablemend.records import FinishReason
 from tablemend.renderer import prompt_ids
+from tablemend.thinking import opened_thought
 
 ATTENTION_LAYERS = {"full_attention", "sliding_attention", "chunked_attention"}
 
@@ -177,6 +179,22 @@ def stop_ids(
     return ids
 
 
+def completion_of(
+    tokenizer: Any, prompt: Prompt, ids: Sequence[int], finish: FinishReason, cached: int = 0
+) -> Completion:
+    """An answer in tokens as text: the one that ends it is left out, all others are in it."""
+    text_ids = ids[:-1] if finish == "stop" else ids
+    text = str(tokenizer.decode(text_ids, skip_special_tokens=False))
+    return Completion(
+        prompt.id,
+        opened_thought(tokenizer, prompt.ids) + text,
+        len(prompt.ids),
+        len(ids),
+        finish,
+        cached_tokens=cached,
+    )
+
+
 class TextModel(NamedTuple):
     """A classifier that is ready, with what reads its texts.
 
@@ -285,7 +303,6 @@ class LocalEngine(Engine):
         self.options = options
 
     def too_long(self, requests: Sequence[Request]) -> dict[str, str]:
-        """See :class:`Engine`; loads the tokenizer alone."""
         found = {request.id: self._misfit(self._render(request), request) for request in requests}
         return {name: why for name, why in found.items() if why}
 

@@ -114,7 +114,6 @@ class OpenAIEngine(Engine):
 
     @property
     def identity(self) -> dict[str, Any]:
-        """The model as its server knows it, and the options that change what is sent."""
         options = self._options
         return {
             "engine": "openai",
@@ -277,7 +276,6 @@ class OpenAIEngine(Engine):
         return self._here
 
     async def leave(self) -> None:
-        """Close the connections of the running loop."""
         if self._here is not None:
             here, self._here = self._here, None
             await here.http.aclose()
@@ -293,27 +291,13 @@ def _retry_after(reply: httpx2.Response) -> float:
 
 
 START_OF_THINKING = "<think>"
-FINISHED: dict[str, FinishReason] = {
-    "stop": "stop",
-    "stop_sequence": "stop",
-    "end_turn": "stop",
-    "eos": "stop",
-    "eos_token": "stop",
-    "complete": "stop",
-    "completed": "stop",
-    "length": "length",
-    "max_tokens": "length",
-    "max_output_tokens": "length",
-    "model_length": "length",
-    "content_filter": "refusal",
-    "refusal": "refusal",
-    "safety": "refusal",
-    "recitation": "refusal",
-    "prohibited_content": "refusal",
-    "blocklist": "refusal",
-    "spii": "refusal",
-    "error_toxic": "refusal",
+_ENDS: dict[FinishReason, str] = {
+    "stop": "stop stop_sequence end_turn eos eos_token complete completed",
+    "length": "length max_tokens max_output_tokens model_length",
+    "refusal": "content_filter refusal safety recitation prohibited_content blocklist spii "
+    "error_toxic",
 }
+FINISHED = {word: reason for reason, words in _ENDS.items() for word in words.split()}
 """What servers call the end of an answer, in any case of letters (docs/evaluation.md). Any other
 reason is a fault of the server."""
 UNSAID = "the server did not say how the answer ended"

@@ -26,11 +26,16 @@ from transformers import GenerationConfig
 from tablemend.backends import hf
 from tablemend.backends.checkpoints import Checkpoint
 from tablemend.backends.engine import require_vllm
-from tablemend.backends.loading import LocalEngine, loaded_dtype, read_config, stop_ids
+from tablemend.backends.loading import (
+    LocalEngine,
+    completion_of,
+    loaded_dtype,
+    read_config,
+    stop_ids,
+)
 from tablemend.backends.requests import REPEATED, Completion, Prompt, Request
 from tablemend.config.section import BackendOptions
 from tablemend.errors import TablemendError
-from tablemend.records import FinishReason
 from tablemend.runs import disk_errors
 from tablemend.thinking import opened_thought
 
@@ -87,7 +92,6 @@ class VllmEngine(LocalEngine):
 
     @cached_property
     def identity(self) -> dict[str, Any]:
-        """Weights by content, their type, and what is done with a schema."""
         return {
             "engine": "vllm",
             "model": self.checkpoint.path,
@@ -165,24 +169,14 @@ class VllmEngine(LocalEngine):
         )
 
     def _completion(self, prompt: Prompt, output: Any) -> Completion:
-        answer = output.outputs[0]
+        answer, cached = output.outputs[0], output.num_cached_tokens or 0
         ids = list(answer.token_ids)
-        finish: FinishReason = "length"
-        text_ids = ids
         if ids and ids[-1] in self._stop_ids:
-            finish, text_ids = "stop", ids[:-1]
-        elif answer.finish_reason not in ("length", "repetition"):
-            why = f"vLLM ended the answer with {answer.finish_reason!r}"
-            return Completion.failed(prompt.id, why)
-        return Completion(
-            id=prompt.id,
-            text=opened_thought(self._tokenizer, prompt.ids)
-            + self._tokenizer.decode(text_ids, skip_special_tokens=False),
-            prompt_tokens=len(prompt.ids),
-            completion_tokens=len(ids),
-            finish_reason=finish,
-            cached_tokens=output.num_cached_tokens or 0,
-        )
+            return completion_of(self._tokenizer, prompt, ids, "stop", cached)
+        if answer.finish_reason in ("length", "repetition"):
+            return completion_of(self._tokenizer, prompt, ids, "length", cached)
+        why = f"vLLM ended the answer with {answer.finish_reason!r}"
+        return Completion.failed(prompt.id, why)
 
     def load(self) -> None:
         """Start vLLM.
@@ -213,7 +207,6 @@ class VllmEngine(LocalEngine):
             )
 
     def close(self) -> None:
-        """End vLLM's processes and delete what was merged."""
         if self._watch is not None:
             self._watch.kill()
             self._watch.communicate()

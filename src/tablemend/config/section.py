@@ -163,7 +163,6 @@ class Source(Section):
     """Commit of a Hub data set."""
 
     def conflicts(self) -> Iterator[tuple[str, str]]:
-        """Fields that the kind of source does not read."""
         if self.source == SMALL_WORLD:
             if self.n is None:
                 yield "n", "a generated source needs the number of examples"
@@ -200,7 +199,6 @@ class Part(Source):
     `messages` of {role, content} that ends with the assistant's; loss is on that answer alone."""
 
     def conflicts(self) -> Iterator[tuple[str, str]]:
-        """Chats that are to be generated; see also :class:`Source`."""
         yield from super().conflicts()
         if self.content == "messages" and self.source == SMALL_WORLD:
             yield "content", f"{SMALL_WORLD} generates examples; chats come from a file or the Hub"
@@ -234,7 +232,6 @@ class Data(Section):
     """Held-out examples for the loss during training."""
 
     def conflicts(self) -> Iterator[tuple[str, str]]:
-        """Examples in two parts of the data; shares that make no whole."""
 
         def place(source: Source) -> object:
             return source.source, source.split, source.seed, source.size
@@ -319,7 +316,6 @@ class Vllm(Section):
     a JSON schema holds from the end of the thinking on; else a thinking answer is held to none."""
 
     def conflicts(self) -> Iterator[tuple[str, str]]:
-        """Arguments that tablemend gives itself."""
         for name in sorted(OF_VLLM.keys() & self.engine.keys()):
             yield f"engine.{name}", f"is set by {OF_VLLM[name]}"
 
@@ -376,7 +372,6 @@ class BackendOptions(Section):
     """vLLM's offline engine."""
 
     def conflicts(self) -> Iterator[tuple[str, str]]:
-        """A cap on costs without prices; fields of the body that are not free."""
         if self.max_cost is not None and not (self.price_in or self.price_out):
             yield "max_cost", "needs price_in and price_out, per million tokens"
         for name in sorted(OWNED.intersection(self.body)):

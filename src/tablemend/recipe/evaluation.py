@@ -123,7 +123,6 @@ class Evaluation(Section):
         return {name: system for name, system in systems.items() if system is not None}
 
     def conflicts(self) -> Iterator[tuple[str, str]]:
-        """Contexts named twice or not at all; mitigations that do not fit."""
         contexts = self.contexts
         if contexts is not None and (not contexts or len(set(contexts)) < len(contexts)):
             yield "contexts", "name each context once, and at least one"

@@ -119,7 +119,6 @@ class Comparison(Recipe):
     """The comparison of the systems."""
 
     def conflicts(self) -> Iterator[tuple[str, str]]:
-        """Settings of one section that contradict another."""
         if self.task not in TASKS:
             yield (
                 "task",
@@ -328,7 +327,6 @@ class TrainingRecipe(Comparison):
     """The training."""
 
     def conflicts(self) -> Iterator[tuple[str, str]]:
-        """A model.path that cannot be trained; see also above."""
         yield from super().conflicts()
         if self.has_engine:
             yield (
@@ -408,7 +406,6 @@ class DrawingExperiment(TrainingRecipe):
         return getattr(self.drawing, "group", 1)
 
     def conflicts(self) -> Iterator[tuple[str, str]]:
-        """Settings of one section that contradict another."""
         yield from super().conflicts()
         yield from self.drawing.conflicts_with(self.train)
         if self.data.validation is not None and self.train.evaluate is None:
@@ -442,7 +439,6 @@ class DistilExperiment(DrawingExperiment):
     """The sampling, the teacher and the loss."""
 
     def conflicts(self) -> Iterator[tuple[str, str]]:
-        """Settings of one section that contradict another."""
         yield from super().conflicts()
         if self.task in TASKS and self.shown == tuple(self.task_of().views)[:1]:
             yield "train.context", f"shows what the teacher reads: {self.shown[0]}"
@@ -456,7 +452,6 @@ class DpoCommand(TrainCommandOptions, DpoExperiment):
     """What train/dpo.py takes beside the recipe."""
 
     def conflicts(self) -> Iterator[tuple[str, str]]:
-        """Settings of the other trainings that a preference loss cannot have."""
         yield from super().conflicts()
         train = self.train
         if train.packing:
@@ -487,7 +482,6 @@ class PairsCommand(DpoExperiment):
     """Delete the pairs and the answers in dpo.pairs.path, and start anew."""
 
     def conflicts(self) -> Iterator[tuple[str, str]]:
-        """A model string that cannot be read."""
         yield from super().conflicts()
         text = self.dpo.pairs.model
         if text != "base":

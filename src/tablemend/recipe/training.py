@@ -108,7 +108,6 @@ class Train(Section):
     SDFTConfig)."""
 
     def conflicts(self) -> Iterator[tuple[str, str]]:
-        """Options that contradict or repeat one another."""
         if self.method != "full" and self.lora is None:
             yield "lora", f"method: {self.method} needs this section (`lora: {{r: 16, alpha: 32}}`)"
         if self.method == "full" and self.lora is not None:
@@ -286,7 +285,6 @@ class Pairs(Section):
     """Error types of the task to inject; all of them where it is empty."""
 
     def conflicts(self) -> Iterator[tuple[str, str]]:
-        """A file in place of the folder."""
         if Path(self.path).suffix in (".jsonl", ".json", ".parquet"):
             yield "path", "names the folder; the pairs are its pairs.jsonl"
         if self.scorer == "repair" and self.chosen == "gold":
@@ -352,7 +350,6 @@ class RolloutConfig(Section):
     """Base URL of a `vllm serve` that takes weights (docs/training.md), for engine: vllm-server."""
 
     def conflicts(self) -> Iterator[tuple[str, str]]:
-        """A server without its engine, the engine without a server, or no base URL."""
         if (self.engine == "vllm-server") != (self.server is not None):
             yield "server", "goes with engine: vllm-server and only with it"
         if self.server is not None and not _BASE_URL.fullmatch(self.server):
@@ -417,7 +414,6 @@ class Distil(RolloutConfig):
     null: it is not asked."""
 
     def conflicts_with(self, train: Train) -> Iterator[tuple[str, str]]:
-        """Settings that contradict those of the training; paths are the recipe's."""
         yield from super().conflicts_with(train)
         if self.teacher == "ema" and train.method != "full":
             yield "distil.teacher", "ema needs train.method: full"
@@ -448,7 +444,6 @@ class Reward(Section):
     quoted twice (F1); with thinking: quote alone."""
 
     def conflicts(self) -> Iterator[tuple[str, str]]:
-        """A reward that pays for nothing, or for short answers."""
         weights = self.model_dump().values()
         if not any(weights):
             yield "format", "every weight is 0: nothing would be rewarded"
@@ -475,7 +470,6 @@ class Grpo(RolloutConfig):
     """Warn when more than this share of the groups have equal rewards: they teach nothing."""
 
     def conflicts_with(self, train: Train) -> Iterator[tuple[str, str]]:
-        """Settings that contradict those of the training; paths are the recipe's."""
         yield from super().conflicts_with(train)
         batch = train.global_batch
         if batch % self.group:

@@ -25,23 +25,8 @@ from tablemend.runs.store import differences
 RUNS = Path("runs")
 ANEW = "give run=NAME for a new run, or overwrite=true to start this one anew"
 MOVE_AWAY = "move it away, and the same command writes a new one; the rest of the run is kept"
-PACKAGES = (
-    "accelerate",
-    "bitsandbytes",
-    "datasets",
-    "deepspeed",
-    "flash-attn",
-    "kernels",
-    "numpy",
-    "peft",
-    "sentence-transformers",
-    "tablemend",
-    "tokenizers",
-    "torch",
-    "transformers",
-    "trl",
-    "vllm",
-)
+PACKAGES = """accelerate bitsandbytes datasets deepspeed flash-attn kernels numpy peft
+    sentence-transformers tablemend tokenizers torch transformers trl vllm""".split()
 
 
 def say(text: str) -> None:

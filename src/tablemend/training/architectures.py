@@ -25,11 +25,12 @@ if TYPE_CHECKING:
 
 KINDS = ("full_attention", "sliding_attention", "chunked_attention", "linear_attention")
 """Kinds of layers that are planned as what they are."""
-PLAIN_MLP = frozenset(
-    """bloom codegen falcon gpt2 gpt_bigcode gpt_neo gpt_neox gptj nemotron opt phi
-    starcoder2""".split()
+PLAIN_MLP = (
+    "bloom codegen falcon gpt2 gpt_bigcode gpt_neo gpt_neox gptj nemotron opt phi starcoder2"
 )
 """Model types whose layers have two matrices after attention, not three with a gate."""
+NORMED_HEADS = ("qwen3", "gemma3", "gemma4", "olmo2", "olmo3")
+"""How model types begin that norm queries and keys."""
 CHUNK = 64
 """Tokens that a gated delta rule takes at a time (transformers' own code, without kernels)."""
 
@@ -125,8 +126,9 @@ class Layer:
             ``active``.
         others: weights in no such matrix.
         query, keys: widths of all heads' queries, and of their keys; values have the keys' width.
-        inner: width of what the last matrix reads, of an expert where there is nothing else.
-        kept: bytes a token that only this kind of layer keeps.
+        inner, expert: widths of the part that sees every token, and of an expert.
+        normed: width of all that is normed.
+        kept: bytes a token that only linear attention keeps.
     """
 
     matrices: dict[str, tuple[int, int]]
@@ -137,6 +139,8 @@ class Layer:
     query: int
     keys: int
     inner: int
+    expert: int
+    normed: int
     kept: int = 0
 
     @property
@@ -157,6 +161,7 @@ class Shape:
         layers: of the decoder.
         ends: weights of embedding, head and last norm.
         unused: weights that a text never passes through.
+        total, active: all weights; those of the layers that a token passes through.
         notes: what is not known of this architecture, and what is planned in its place.
 
     Raises:
@@ -165,26 +170,27 @@ class Shape:
 
     def __init__(self, architecture: PretrainedConfig) -> None:
         text = architecture.get_text_config()
-        self.type = str(text.model_type or architecture.model_type)
+        kind = str(text.model_type or architecture.model_type)
         needed = ("hidden_size", "num_hidden_layers", "num_attention_heads", "vocab_size")
         if missing := [name for name in needed if not getattr(text, name, None)]:
-            raise TablemendError(f"the configuration of a {self.type} names no {missing[0]}")
+            raise TablemendError(f"the configuration of a {kind} names no {missing[0]}")
         self.hidden, self.vocabulary = int(text.hidden_size), int(text.vocab_size)
         self.heads = int(text.num_attention_heads)
         stored = getattr(text, "dtype", None) or getattr(architecture, "dtype", None) or "float32"
         self.stored = str(stored).removeprefix("torch.")
-        self.notes: list[str] = []
-        if type(architecture).model_type != architecture.model_type:
-            self.notes.append(f"transformers does not know {self.type}: planned by its config.json")
         kinds = list(getattr(text, "layer_types", None) or [])
         kinds = kinds or ["full_attention"] * int(text.num_hidden_layers)
-        for kind in sorted(set(kinds) - set(KINDS)):
-            self.notes.append(f"layers of kind {kind} are planned as full attention")
+        self.notes = [
+            f"layers of kind {one} are planned as full attention"
+            for one in sorted(set(kinds) - set(KINDS))
+        ]
+        if type(architecture).model_type != architecture.model_type:
+            self.notes.append(f"transformers does not know {kind}: planned by its config.json")
         if getattr(text, "kv_lora_rank", None):
             self.notes.append("low-rank keys (kv_lora_rank) are planned as whole ones")
         differ = getattr(text, "is_heterogeneous", False)  # Gemma 4: each layer has its own
         own = text.per_layer_config if differ else [text] * len(kinds)
-        self.layers = tuple(_layer(own[at], kind, at) for at, kind in enumerate(kinds))
+        self.layers = tuple(_layer(own[at], one, at) for at, one in enumerate(kinds))
         tied = getattr(text, "tie_word_embeddings", False)
         self.ends = self.vocabulary * self.hidden * (1 if tied else 2) + self.hidden
         if each := getattr(text, "hidden_size_per_layer_input", 0):  # Gemma 3n, Gemma 4
@@ -196,16 +202,8 @@ class Shape:
             inner = getattr(seen, "intermediate_size", 0) or 4 * width
             depth = getattr(seen, "num_hidden_layers", 0) or getattr(seen, "depth", 0) or 0
             self.unused += depth * (4 * width**2 + 2 * width * inner)
-
-    @property
-    def total(self) -> int:
-        """All weights."""
-        return sum(layer.weights for layer in self.layers) + self.ends + self.unused
-
-    @property
-    def active(self) -> int:
-        """Weights of the layers that a token passes through."""
-        return sum(
+        self.total = sum(layer.weights for layer in self.layers) + self.ends + self.unused
+        self.active = sum(
             layer.weights - (layer.count - layer.active) * weights_of(layer.experts)
             for layer in self.layers
         )
@@ -218,22 +216,15 @@ def _layer(text: Any, kind: str, at: int) -> Layer:
         found = (getattr(text, name, None) for name in names)
         return next((each for each in found if each), default)
 
-    hidden, heads = text.hidden_size, text.num_attention_heads
+    hidden, heads, model = text.hidden_size, text.num_attention_heads, str(text.model_type)
     width = value("head_dim", default=hidden // heads)
     query, keys = heads * width, value("num_key_value_heads", default=heads) * width
-    model = str(text.model_type)
     gated = 2 if model.startswith(("qwen3_5", "qwen3_next")) else 1  # queries have a gate
-    matrices = {
-        "q_proj": (gated * query, hidden),
-        "k_proj": (keys, hidden),
-        "v_proj": (keys, hidden),
-        "o_proj": (hidden, query),
-    }
+    matrices = {"q_proj": (gated * query, hidden), "o_proj": (hidden, query)}
     kept, others = 0, 2 * hidden
-    shares = value("num_kv_shared_layers")
-    shared = bool(shares) and at >= text.num_hidden_layers - shares
-    if value("attention_k_eq_v") and kind == "full_attention":
-        del matrices["v_proj"]
+    normed = 2 * hidden * (2 if model.startswith(("gemma2", "gemma3", "gemma4")) else 1)
+    last_shared = value("num_kv_shared_layers")
+    shared = bool(last_shared) and at >= text.num_hidden_layers - last_shared
     if kind == "linear_attention" and (count := value("linear_num_value_heads")):
         key_width, value_width = text.linear_key_head_dim, text.linear_value_head_dim
         keys, query = text.linear_num_key_heads * key_width, count * value_width
@@ -246,26 +237,38 @@ def _layer(text: Any, kind: str, at: int) -> Layer:
         # chunk and a state a chunk
         heads_bytes = count * (2 * key_width + value_width + 6 * CHUNK) + 3 * query
         kept = 4 * mixed + 4 * heads_bytes + 12 * count * key_width * value_width // CHUNK
-    elif shared:
-        matrices = {name: matrices[name] for name in ("q_proj", "o_proj")}
+    else:
+        normed += (query + keys) * model.startswith(NORMED_HEADS)
+        if not shared:
+            matrices["k_proj"] = (keys, hidden)
+            if not (value("attention_k_eq_v") and kind == "full_attention"):
+                matrices["v_proj"] = (keys, hidden)
     inner = value("intermediate_size", "n_inner", "ffn_dim", default=4 * hidden)
     inner *= 2 if shared and value("use_double_wide_mlp") else 1
     count = value("num_experts", "num_local_experts", "n_routed_experts")
-    dense = value("mlp_only_layers", default=())
-    sparse = (at + 1) % value("decoder_sparse_step", default=1) == 0 and at not in dense
-    if not sparse or at < value("first_k_dense_replace"):
+    dense = at in value("mlp_only_layers", default=()) or at < value("first_k_dense_replace")
+    if dense or (at + 1) % value("decoder_sparse_step", default=1):
         count = 0
-    one = value("moe_intermediate_size", default=inner)
-    experts = {"gate_up_proj": (2 * one, hidden), "down_proj": (hidden, one)} if count else {}
-    others += count * hidden
-    beside = inner  # width of the part that sees every token
-    if count and not value("enable_moe_block"):
+    expert = value("moe_intermediate_size", default=inner) if count else 0
+    experts = {"gate_up_proj": (2 * expert, hidden), "down_proj": (hidden, expert)}
+    if count and not value("enable_moe_block"):  # what sees every token
         common = value("shared_expert_intermediate_size")
-        beside = common or value("n_shared_experts") * one
-    if beside:
-        names = ("up_proj",) if model in PLAIN_MLP else ("gate_proj", "up_proj")
-        matrices |= dict.fromkeys(names, (beside, hidden)) | {"down_proj": (hidden, beside)}
+        inner = common or value("n_shared_experts") * expert
+    if inner:
+        names = ("up_proj",) if model in PLAIN_MLP.split() else ("gate_proj", "up_proj")
+        matrices |= dict.fromkeys(names, (inner, hidden)) | {"down_proj": (hidden, inner)}
     if own := value("hidden_size_per_layer_input"):
         matrices |= {"per_layer_input_gate": (own, hidden), "per_layer_projection": (hidden, own)}
-    active = value("num_experts_per_tok", "top_k_experts", default=1) if count else 0
-    return Layer(matrices, experts, count, active, others, query, keys, beside or one, kept)
+    return Layer(
+        matrices,
+        experts if count else {},
+        count,
+        value("num_experts_per_tok", "top_k_experts", default=1) if count else 0,
+        others + count * hidden,
+        query,
+        keys,
+        inner,
+        expert,
+        normed,
+        kept,
+    )

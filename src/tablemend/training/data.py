@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
@@ -369,10 +369,6 @@ class Pair(FromJson):
         if not self.id:
             parts = (self.example_id, self.context, self.split, self.chosen, self.rejected)
             object.__setattr__(self, "id", hash_text("\n".join(parts)))
-
-    def to_json(self) -> dict[str, Any]:
-        """A JSON-serialisable dict that :meth:`from_json` reads back."""
-        return asdict(self)
 
 
 def read_pairs(folder: Path) -> list[Pair]:

@@ -26,18 +26,16 @@ from trl.experimental.sdft.loss_utils import (
     compute_topk_self_distillation_loss,
 )
 
-from tablemend.backends.hf import HFModel
-from tablemend.backends.requests import Sampling
 from tablemend.errors import TablemendError
 from tablemend.recipe.experiment import DistilCommand, DistilExperiment
 from tablemend.runs import Run, say
 from tablemend.training import launch
 from tablemend.training.adapters import PROMPTS
 from tablemend.training.data import check_drawing_template, read_validation
-from tablemend.training.grpo import RolloutMixin, RolloutPrompt, ask, draw, drawing_options
+from tablemend.training.grpo import RolloutMixin, RolloutPrompt, ask, drawing_options
 from tablemend.training.models import make_config, trainer_parts
 from tablemend.training.stage import Method, PreparedData, checkpoints_of
-from tablemend.training.trainer import TrainerMixin, drawing_model
+from tablemend.training.trainer import TrainerMixin
 
 KL = "self_distillation/distillation_loss"
 """TRL's: mean divergence of the tokens, in nats; here before any is clipped."""
@@ -167,14 +165,10 @@ class Trainer(TrainerMixin, RolloutMixin, SDFTTrainer):  # type: ignore[misc]
         if most is None:
             return
         asked = [replace(one, view=view) for one in self.asked[:TRIED]]
-        sampling = Sampling(self.max_completion_length)
-        with (
-            torch.random.fork_rng(),  # what is drawn in training stays the same
-            drawing_model(self) as model,
-            self.accelerator.autocast(),
-        ):
-            own = HFModel(model, self.processing_class, frozenset(self.eos_token_ids))
-            texts = list(map(self.text_of, draw(own, [one.teacher for one in asked], sampling)))
+        with torch.random.fork_rng():  # what is drawn in training stays the same
+            read = [one.teacher for one in asked]
+            answers = self.draw(read, self.max_completion_length, greedy=True)
+        texts = list(map(self.text_of, answers))
         rate = self.hallucinated(texts, asked)
         if rate > most:
             raise TablemendError(

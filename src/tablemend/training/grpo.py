@@ -298,13 +298,15 @@ class RolloutMixin:
         sampler.__class__ = PromptOrder  # TRL's, but for what a pass begins with
         return sampler
 
-    def draw(self, prompt_ids: Sequence[Sequence[int]], most: int) -> list[list[int]]:
+    def draw(
+        self, prompt_ids: Sequence[Sequence[int]], most: int, greedy: bool = False
+    ) -> list[list[int]]:
         """The ids of an answer of at most so many tokens to each prompt, by transformers.
 
         Raises:
             TablemendError: the device is out of memory.
         """
-        sampling = Sampling(most, self.drawing.temperature)
+        sampling = Sampling(most, 0.0 if greedy else self.drawing.temperature)
         # autocast in every call of the model would cast its weights anew for each token
         with drawing_model(self) as model, self.accelerator.autocast():
             own = HFModel(model, self.processing_class, frozenset(self.eos_token_ids))

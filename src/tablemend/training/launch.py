@@ -343,7 +343,6 @@ class Trim(TrainerCallback):  # type: ignore[misc]
     def on_substep_end(
         self, _: TrainingArguments, state: TrainerState, control: TrainerControl, **__: Any
     ) -> None:
-        """Count a pass."""
         self.passes += 1
         if self.passes % TRIMMED == 0 and (libc := _glibc()):
             libc.malloc_trim(0)

@@ -9,10 +9,9 @@ from __future__ import annotations
 import math
 import os
 import shlex
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -31,9 +30,16 @@ from tablemend.recipe.experiment import (
 )
 from tablemend.runs import say
 from tablemend.tasks.sources import Chat, check_local, mixed, read_training
-from tablemend.tasks.task import Sample
 from tablemend.training.architectures import Shape, check_window, config_of, start_of, to_fit
-from tablemend.training.data import Row, check_pairs, read_pairs, render, render_chat, render_pair
+from tablemend.training.data import (
+    Pair,
+    Row,
+    check_pairs,
+    read_pairs,
+    render,
+    render_chat,
+    render_pair,
+)
 from tablemend.training.memory import (
     CARDS,
     GIB,
@@ -42,19 +48,15 @@ from tablemend.training.memory import (
     Memory,
     Planner,
     Strategy,
-    answers_at_once,
     vllm_share,
     weight_type,
 )
 
-COLUMNS = ("weights", "gradients", "optimizer", "buffers", "activations")
-"""Of the table, in order."""
-SOMETIMES = ("reference", "generation")
-"""Those that stand behind them where there is one."""
+COLUMNS = ("weights", "gradients", "optimizer", "buffers", "activations", "reference", "generation")
+"""Of the table, in order; the last two where there is one."""
 UNITS = {"experiment": ("rows", "rows"), "dpo": ("pairs", "pairs")}
 UNITS |= dict.fromkeys(("grpo", "distil"), ("prompts", "answers"))
 """What the data holds, and what a step takes, by kind of recipe."""
-ALL = "all-linear"
 SAMPLE = 200
 """Examples, or pairs, that are rendered to find the length of rows."""
 MEASURED = {(135, False): 43, (135, True): 55, (8_000, False): 277, (8_000, True): 406}
@@ -88,19 +90,20 @@ def print_plan(config: Any) -> None:
         config: a command that trains; ``gpus`` to plan for are else as many as it was launched on.
 
     Raises:
-        TablemendError: adapters or packing that the architecture does not take.
+        TablemendError: adapters, packing or a window that the architecture does not have.
     """
+    launched = int(os.environ.get("WORLD_SIZE", "1"))
     try:
         architecture = config_of(start_of(config.model.path))
     except TablemendError as error:
         print(f"# no plan: {error}")
         return
-    if config.train.packing or (config.train.lora and config.train.lora.target_modules != ALL):
-        from tablemend.training.models import refuse_recipe
+    lora = config.train.lora
+    if config.train.packing or (lora and not isinstance(lora.target_modules, str)):
+        from tablemend.training.models import refuse_recipe  # torch
 
         refuse_recipe(config, architecture)
     check_window(config.model, architecture)
-    launched = int(os.environ.get("WORLD_SIZE", "1"))
     try:
         for line in lines(config, config.gpus or (launched if launched > 1 else None)):
             print(f"# {line}", flush=True)
@@ -116,24 +119,22 @@ def lines(config: TrainingRecipe, gpus: int | None = None) -> Iterator[str]:
         gpus: how many there are beside the plan for one; ``None``: 8, and 32 over four machines.
 
     Raises:
-        TablemendError: the architecture of model.path is not known here, or has a shorter window.
+        TablemendError: the architecture of model.path is not known here.
     """
     named, path = config.model.path, start_of(config.model.path)
     config = config.model_copy(update={"model": config.model.model_copy(update={"path": path})})
-    architecture = config_of(path)
-    check_window(config.model, architecture)
     try:
-        shape = Shape(architecture)
+        shape = Shape(config_of(path))
     except (AttributeError, KeyError, TypeError, ValueError, ZeroDivisionError) as error:
         raise TablemendError(f"the configuration of {path} is not read: {error!r}") from error
-    planner, train, longest = Planner(config, shape), config.train, config.longest_row
+    planner, train = Planner(config, shape), config.train
     adapters = f" (r {train.lora.r})" if train.lora else ""
-    kept = "with" if train.gradient_checkpointing else "without"
     precision = "bfloat16" if train.precision == "auto" else train.precision  # as GPUs do
-    unit = "pairs of 2" if isinstance(config, DpoExperiment) else "rows"
     yield (
-        f"plan: {train.method}{adapters} of {named}, {train.micro_batch} {unit} x {longest} "
-        f"tokens a GPU and pass, {kept} gradient checkpointing, {precision}"
+        f"plan: {train.method}{adapters} of {named}, {train.micro_batch} "
+        f"{'pairs of 2' if config.kind == 'dpo' else 'rows'} x {config.longest_row} tokens a GPU "
+        f"and pass, {'with' if train.gradient_checkpointing else 'without'} gradient "
+        f"checkpointing, {precision}"
     )
     if path != named:
         yield f"{named} is not trained yet: planned with {path}, which its recipe starts from"
@@ -153,26 +154,26 @@ def lines(config: TrainingRecipe, gpus: int | None = None) -> Iterator[str]:
             f"end, answers of at most {most} tokens; best by {own.metric}"
         )
     if isinstance(config, DrawingExperiment):
-        where = "on GPUs of its own, not counted here,"
-        if share := vllm_share(config):
-            where = f"takes {share:g} of every card,"
-        drawn = (
-            f"one GPU draws {answers_at_once(config, STRATEGIES[0])} answers at once; W GPUs share "
-            "the answers"
-            if config.drawing.engine == "transformers"
-            else f"vLLM {where} for {total * 2 / GIB:.1f} GiB of weights, and keys and values"
-        )
-        yield f"generation: {drawn}"
+        share, engine = vllm_share(config), config.drawing.engine
+        where = f"takes {share:g} of every card" if share else "on GPUs of its own, not counted"
+        answers = f"one GPU draws {train.global_batch} answers at once; W GPUs share the answers"
+        yield f"generation: {answers if engine == 'transformers' else f'vLLM {where}'}"
     launches: tuple[Strategy, ...] = STRATEGIES
     if gpus is not None:
         several = [each for each in STRATEGIES[1:] if (each.gpus > MACHINE) == (gpus > MACHINE)]
         launches = (STRATEGIES[0], *(replace(each, gpus=gpus) for each in several))
     found = {
-        each: None if unsupported_launch(config, each) else planner.memory(each)
-        for each in launches
+        each: planner.memory(each) for each in launches if not unsupported_launch(config, each)
     }
-    yield from _table(config, found)
-    yield from _suggestions(config, shape, found)
+    yield from _table(config, launches, found)
+    before: tuple[str, ...] = ()
+    if not found[STRATEGIES[0]].fits(min(CARDS)):
+        yield "on one GPU, each change beside those before it:"
+        for overrides, changed in suggest_overrides(config):
+            memory = Planner(changed, shape).memory(STRATEGIES[0])
+            new = shlex.join(one for one in overrides if one not in before)
+            yield f"  {new}: {memory.total / GIB:.2f} GiB, {memory.where}"
+            before = overrides
 
 
 def _data_lines(config: TrainingRecipe, shape: Shape) -> Iterator[str]:
@@ -185,24 +186,22 @@ def _data_lines(config: TrainingRecipe, shape: Shape) -> Iterator[str]:
         formula = f"{of} x {train.epochs:g} / {train.global_batch}," if train.epochs else ""
         yield f"steps: {train.max_steps or formula} of {train.global_batch} {unit}"
         return
-    if not amount.sampled:
-        yield f"data: {amount.uncounted}"
-        yield f"data: {amount.rows} {of}, all taken to fit"
-        yield f"steps: {steps_line(config, amount)}"
-        return
     about = "about " if amount.sampled < amount.rows + amount.dropped else ""
-    yield (
-        f"data: {about}{amount.rows} {of} ({amount.dropped} too long) of {amount.tokens:.0f} "
-        f"tokens on average, {amount.supervised:.0f} in what is to be written "
-        f"({amount.sampled} looked at)"
-    )
+    if amount.sampled:
+        yield (
+            f"data: {about}{amount.rows} {of} ({amount.dropped} too long) of {amount.tokens:.0f} "
+            f"tokens on average, {amount.supervised:.0f} in what is to be written "
+            f"({amount.sampled} looked at)"
+        )
+    else:
+        yield f"data: {amount.rows} {of}, all taken to fit: {amount.uncounted}"
     yield f"steps: {steps_line(config, amount)}"
-    drawn = ", drawing not counted" if isinstance(config, DrawingExperiment) else ""
-    hours = gpu_hours(config, shape, amount)
-    yield (
-        f"time: about {hours:.1f} GPU hours of H200s, by the speed measured with 0.1B and 8B{drawn}"
-        "; of a CPU nothing is known before the first steps"
-    )
+    if amount.sampled:
+        drawn = ", drawing not counted" if isinstance(config, DrawingExperiment) else ""
+        yield (
+            f"time: about {gpu_hours(config, shape, amount):.1f} GPU hours of H200s, by the speed "
+            f"measured with 0.1B and 8B{drawn}; of a CPU nothing is known before the first steps"
+        )
 
 
 def gpu_hours(config: TrainingRecipe, shape: Shape, amount: Amount) -> float:
@@ -223,12 +222,9 @@ def gpu_hours(config: TrainingRecipe, shape: Shape, amount: Amount) -> float:
     passes += 2 * (config.kind != "experiment" and not is_free)
     attention = 6 * sum(layer.query for layer in shape.layers) * length
     work = rows * length * (passes * shape.active + attention)
-    (small, low), (large, high) = (
-        (millions, rate)
-        for (millions, is_fast), rate in MEASURED.items()
-        if is_fast == (train.compile or (train.lora is None and shape.active > 1e9))
-    )
-    part = math.log(shape.active / 1e6 / small) / math.log(large / small)
+    is_fast = train.compile or (train.lora is None and shape.active > 1e9)
+    low, high = MEASURED[135, is_fast], MEASURED[8_000, is_fast]
+    part = math.log(shape.active / 135e6) / math.log(8_000 / 135)
     rate = low * (high / low) ** min(1.0, max(0.0, part))
     return float(work / (rate * 1e12 * 3600))
 
@@ -257,36 +253,35 @@ def steps_line(config: TrainingRecipe, amount: Amount) -> str:
     fill = math.floor if config.kind == "dpo" else math.ceil
     pass_steps = fill(amount.rows / together / batch)
     steps = train.max_steps or math.ceil(pass_steps * (train.epochs or 0))
-    if not amount.sampled:
-        return f"{steps} of {batch} {unit}"
     tokens = steps * batch * together * amount.tokens
-    return f"{steps} of {batch} {unit}, about {tokens / 1e6:.2f} M tokens"
+    about = f", about {tokens / 1e6:.2f} M tokens" if amount.sampled else ""
+    return f"{steps} of {batch} {unit}{about}"
 
 
-def _table(config: TrainingRecipe, found: Mapping[Strategy, Memory | None]) -> Iterator[str]:
+def _table(
+    config: TrainingRecipe, launches: Sequence[Strategy], found: Mapping[Strategy, Memory]
+) -> Iterator[str]:
     """Memory under each launch."""
-    shown = [memory for memory in found.values() if memory is not None]
-    more = [name for name in SOMETIMES if any(getattr(each, name) for each in shown)]
-    what = "the greater of a step and of generation" if "generation" in more else "their sum"
-    beside = ", without vLLM's share" if shown[0].vllm else ""
+    columns = COLUMNS[:5] + tuple(
+        name for name in COLUMNS[5:] if any(getattr(each, name) for each in found.values())
+    )
     yield (
         f"memory in GiB on each GPU, for rows of {config.longest_row} tokens, the longest that "
-        f"the recipe allows; total: {what}{beside}:"
+        "the recipe allows (a step or generation, whichever takes more; vLLM's share not counted):"
     )
-    columns = [*COLUMNS, *more]
     titles = "".join(f"{name:>{len(name) + 2}}" for name in columns)
     yield f"{'launch':<14}{'GPUs':>5}{titles}{'total':>8}  fits on"
-    for strategy, memory in found.items():
-        name = f"{strategy.config:<14}{strategy.gpus:>5}"
+    for strategy in launches:
+        name, memory = f"{strategy.config:<14}{strategy.gpus:>5}", found.get(strategy)
         if memory is None:
             yield f"{name}  refused: {unsupported_launch(config, strategy)}"
             continue
         cells = [f"{getattr(memory, each) / GIB:>{len(each) + 2}.2f}" for each in columns]
-        where = f"{memory.card} GB" if memory.card else f"none up to {max(CARDS)} GB"
         host = f"; and {memory.host / GIB:.1f} GiB of the machine's memory" if memory.host else ""
-        mend = batch_mismatch(config, strategy)
-        batch = f"; the batch does not divide: set {mend}" if mend else ""
-        yield f"{name}{''.join(cells)}{memory.total / GIB:>8.2f}  {where}{host}{batch}"
+        at_once = config.train.micro_batch * strategy.gpus
+        batch = f"; {at_once} rows at once do not divide train.global_batch"
+        batch = batch if config.train.global_batch % at_once else ""
+        yield f"{name}{''.join(cells)}{memory.total / GIB:>8.2f}  {memory.where}{host}{batch}"
 
 
 def unsupported_launch(config: TrainingRecipe, strategy: Strategy) -> str:
@@ -294,45 +289,6 @@ def unsupported_launch(config: TrainingRecipe, strategy: Strategy) -> str:
     if config.train.method == "qlora" and "weights" in strategy.shards:
         return "train.method=qlora keeps whole weights on every GPU"
     return ""
-
-
-def batch_mismatch(config: TrainingRecipe, strategy: Strategy) -> str:
-    """What to set where the global batch does not divide over a launch; empty where it does."""
-    train, gpus = config.train, strategy.gpus
-    for size in range(train.micro_batch, 0, -1):
-        if train.global_batch % (size * gpus) == 0:
-            return "" if size == train.micro_batch else f"train.micro_batch={size}"
-    at_once = train.micro_batch * gpus
-    if isinstance(config, DrawingExperiment):
-        at_once = math.lcm(at_once, config.group)
-    return f"train.global_batch={max(1, round(train.global_batch / at_once)) * at_once}"
-
-
-def _suggestions(
-    config: TrainingRecipe, shape: Shape, found: Mapping[Strategy, Memory | None]
-) -> Iterator[str]:
-    """For each card that one GPU of is too small: what else fits on it."""
-    memory = single = found[STRATEGIES[0]]
-    assert single is not None and memory is not None
-    steps = suggest_overrides(config)
-    overrides: tuple[str, ...] | None = ()
-    for card in sorted(CARDS, reverse=True):
-        if single.fits(card):
-            continue
-        while overrides is not None and not memory.fits(card):
-            overrides, changed = next(steps, (None, config))
-            memory = Planner(changed, shape).memory(STRATEGIES[0])
-        ways = []
-        if overrides is not None:
-            ways = [f"one GPU with {shlex.join(overrides)} ({memory.total / GIB:.1f} GiB)"]
-        several = [each for each, its in found.items() if each.gpus > 1 and its and its.fits(card)]
-        fewest = min((each.gpus for each in several if not each.offload), default=0)
-        for each in several:
-            if each.offload or each.gpus == fewest:
-                mend = batch_mismatch(config, each)
-                mended = f" and {mend}" if mend else ""
-                ways.append(f"{each.gpus} GPUs with {each.config}{mended}")
-        yield f"{card} GB: " + ("; or ".join(ways) if ways else "not with anything above")
 
 
 def suggest_overrides(config: TrainingRecipe) -> Iterator[tuple[tuple[str, ...], TrainingRecipe]]:
@@ -372,12 +328,10 @@ class Amount:
     """How much data a training reads.
 
     Attributes:
-        rows: that fit, of all: examples, pairs or prompts.
-        dropped: that do not.
+        rows, dropped: examples, pairs or prompts that fit, and that do not.
         tokens: of a row on average; of a pair's two sequences together, of a prompt alone.
         supervised: of these with loss; beside a prompt, of its gold answer.
-        sampled: rows that were looked at; 0 where there is no tokenizer: rows alone are counted
-            then, and all are taken to fit.
+        sampled: rows that were looked at; 0 where there is no tokenizer.
         uncounted: why there are no tokens.
     """
 
@@ -387,10 +341,6 @@ class Amount:
     supervised: float = 0
     sampled: int = 0
     uncounted: str = ""
-
-
-Render = Callable[[Any], Sequence[Row]]
-"""Makes the row of an example, the two of a pair, or none, with a tokenizer."""
 
 
 def amount_of(config: TrainingRecipe) -> Amount:
@@ -403,16 +353,7 @@ def amount_of(config: TrainingRecipe) -> Amount:
         if source.source.startswith(HUB):
             raise TablemendError(f"{source.source} is not fetched for a plan")
     check_local(*config.data.training_sources, command=config.task_of().makes)
-    if isinstance(config, DpoExperiment):
-        known = {sample.id: sample for sample in config.task_of().samples(config.data.train)}
-        renders: list[Render] = [
-            partial(render_pair, sample=known[pair.example_id], pair=pair, config=config)
-            for pair in read_pairs(Path(config.dpo.pairs.path))
-            if pair.split == "train" and pair.example_id in known
-        ]
-        total = len(renders)
-    else:
-        renders, total = _samples(config)
+    items, total = _items(config)
     from tablemend.backends.loading import has_tokenizer
     from tablemend.training import checkpoints
 
@@ -425,14 +366,26 @@ def amount_of(config: TrainingRecipe) -> Amount:
         tokenizer = checkpoints.load_tokenizer(config.model, local_files_only=True)
     except TablemendError as error:
         return Amount(total, uncounted=f"tokens are not counted: {error}")
+    drawing = isinstance(config, DrawingExperiment)
+    if drawing and config.thinking == "on":  # no gold answer has it
+        config = config.model_copy(update={"thinking": "empty"})
+
+    def rows_of(item: Any, shown: Any) -> Sequence[Row]:
+        if isinstance(item, Chat):
+            return (render_chat(tokenizer, item),)
+        if isinstance(shown, Pair):
+            return render_pair(tokenizer, item, shown, config)
+        with suppress(NoTarget):  # nothing can be taught from it
+            return (render(tokenizer, item, shown, config),)
+        return ()
 
     def length(rows: Sequence[Row]) -> int:  # of the longest sequence that is made of an item
-        if isinstance(config, DrawingExperiment):
-            return len(rows[0].prompt) + config.drawing.max_new_tokens
-        return max(map(len, rows))
+        return (
+            len(rows[0].prompt) + config.drawing.max_new_tokens if drawing else max(map(len, rows))
+        )
 
-    looked_at = renders[:: max(1, len(renders) // SAMPLE)]
-    rendered = [rows for render in looked_at if (rows := render(tokenizer))]
+    looked_at = items[:: max(1, len(items) // SAMPLE)]
+    rendered = [rows for item in looked_at if (rows := rows_of(*item))]
     fitting = [rows for rows in rendered if length(rows) <= config.longest_row]
     if not fitting:
         shortest = min(map(length, rendered), default=0)
@@ -442,31 +395,25 @@ def amount_of(config: TrainingRecipe) -> Amount:
         )
     count = round(total * len(fitting) / len(looked_at))
     supervised = fmean(sum(len(row.target) for row in each) for each in fitting)
-    tokens = fmean(sum(map(len, each)) for each in fitting)
-    if isinstance(config, DrawingExperiment):
-        tokens -= supervised
+    tokens = fmean(sum(map(len, each)) for each in fitting) - (supervised if drawing else 0)
     return Amount(count, total - count, tokens, supervised, len(looked_at))
 
 
-def _samples(config: TrainingRecipe) -> tuple[list[Render], int]:
-    """The samples, as they are shown, or some of them; and how many there are in all."""
-    train, task, count = config.data.train, config.task_of(), None
-    if isinstance(config, DrawingExperiment) and config.thinking == "on":  # no gold answer has it
-        config = config.model_copy(update={"thinking": "empty"})
+def _items(config: TrainingRecipe) -> tuple[list[tuple[Any, Any]], int]:
+    """Samples and how each is shown (a view, or a pair), or some; and how many there are in all."""
+    train, samples, count = config.data.train, config.task_of().samples, None
+    if isinstance(config, DpoExperiment):
+        known = {sample.id: sample for sample in samples(train)}
+        pairs = read_pairs(Path(config.dpo.pairs.path))
+        own = [one for one in pairs if one.split == "train" and one.example_id in known]
+        return [(known[pair.example_id], pair) for pair in own], len(own)
     if isinstance(train, Source) and train.source == SMALL_WORLD:  # not made whole for a plan
         assert train.n is not None  # refused by the configuration
         count = train.n * len(config.shown)
         train = train.model_copy(update={"n": min(train.n, SAMPLE)})
-
-    def gold(tokenizer: Any, sample: Sample | Chat, view: str) -> Sequence[Row]:
-        if isinstance(sample, Chat):
-            return (render_chat(tokenizer, sample),)
-        with suppress(NoTarget):  # nothing can be taught from it
-            return (render(tokenizer, sample, view, config),)
-        return ()
-
-    renders: list[Render] = []
-    for _, one in mixed(read_training(train, task.samples), train):
-        views = ("",) if isinstance(one, Chat) else config.shown_to(one.id)
-        renders += [partial(gold, sample=one, view=view) for view in views]
-    return renders, count or len(renders)
+    items = [
+        (one, view)
+        for _, one in mixed(read_training(train, samples), train)
+        for view in (("",) if isinstance(one, Chat) else config.shown_to(one.id))
+    ]
+    return items, count or len(items)

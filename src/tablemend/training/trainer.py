@@ -349,7 +349,6 @@ class Progress(TrainerCallback, ExportableState):  # type: ignore[misc]
     def on_train_begin(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
     ) -> None:
-        """Say how many steps there are, and start the clock where the checkpoint stopped it."""
         saved = state.stateful_callbacks.get(type(self).__name__)
         if isinstance(saved, dict) and state.global_step > 0:
             self.elapsed = saved["attributes"]["elapsed"]
@@ -364,7 +363,6 @@ class Progress(TrainerCallback, ExportableState):  # type: ignore[misc]
     def on_step_end(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
     ) -> None:
-        """Read the clock."""
         self.elapsed = self._elapsed_before + self.clock() - self._begun
 
     def on_log(
@@ -375,7 +373,6 @@ class Progress(TrainerCallback, ExportableState):  # type: ignore[misc]
         logs: Mapping[str, float] | None = None,
         **_: Any,
     ) -> None:
-        """Note the loss or the reward, and write a line now and then."""
         found = {SHOWN[key]: value for key, value in (logs or {}).items() if key in SHOWN}
         self._values |= found
         if "reward" in self._values:
@@ -457,7 +454,6 @@ class LengthGrouped(torch.utils.data.Sampler[int]):
         self.epoch = 0
 
     def set_epoch(self, epoch: int) -> None:
-        """Called by accelerate before each pass."""
         self.epoch = epoch
 
     def __len__(self) -> int:
@@ -477,7 +473,6 @@ class PromptOrder(RepeatSampler):  # type: ignore[misc]
     """
 
     def set_epoch(self, epoch: int) -> None:
-        """Called before each pass."""
         if self.shuffle:
             self.generator.manual_seed(self.seed + epoch)
 
@@ -493,5 +488,4 @@ class Passes(TrainerCallback):  # type: ignore[misc]
     def on_epoch_begin(
         self, args: Any, state: Any, control: Any, *, train_dataloader: Any, **_: Any
     ) -> None:
-        """Set the epoch on the loader that skips nothing yet."""
         train_dataloader.set_epoch(int(state.epoch))

@@ -20,7 +20,8 @@ from transformers import (
 )
 
 from tablemend.backends.checkpoints import Checkpoint
-from tablemend.backends.hf import Answer, HFModel, load_model
+from tablemend.backends.hf import HFModel, load_model
+from tablemend.backends.loading import completion_of
 from tablemend.backends.requests import Prompt, Sampling
 from tablemend.errors import TablemendError
 from tablemend.records import FinishReason
@@ -244,12 +245,11 @@ def test_a_thought_that_the_prompt_opened_has_its_tag() -> None:
         def decode(self, ids: Sequence[int], **_: bool) -> str:
             return " ".join(words[number] for number in ids)
 
-    model = HFModel(None, Words(), frozenset((4,)))
     for prompt, ids, text in (
         ((3, 0), [1, 1], "<think>so so"),
         ((3, 0), [1, 2, 3, 4], "<think>so </think> yes"),
         ((0, 2), [3, 4], "yes"),
     ):
         finish: FinishReason = "stop" if ids[-1] == 4 else "length"
-        done = model._completion(Answer(Prompt("", prompt), ids, finish))
+        done = completion_of(Words(), Prompt("", prompt), ids, finish)
         assert (done.text, done.completion_tokens) == (text, len(ids))

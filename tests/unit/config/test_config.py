@@ -372,12 +372,6 @@ def test_where_no_key_is_like_it_the_section_is_named() -> None:
     assert line == "trian: unknown key; did you mean train? (command line)"
 
 
-@pytest.mark.parametrize("thinking", ["quote-then-sort", "list"])
-def test_grpo_refuses_a_thought_that_its_reward_does_not_read(thinking: str) -> None:
-    (line,) = problems("recipe=tiny-grpo", f"thinking={thinking}", cls=GrpoCommand)
-    assert f"the reward does not read {thinking}: set quote or off" in line
-
-
 def test_each_stage_knows_the_fields_of_its_own_trl_configuration(tmp_path: Path) -> None:
     recipe = yaml.safe_load(Path("recipes/tiny.yaml").read_text())
     recipe |= {"kind": "grpo", "grpo": {"max_new_tokens": 8}}

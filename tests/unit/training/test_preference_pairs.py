@@ -21,7 +21,7 @@ from tablemend.detector.query import SortRule
 from tablemend.errors import TablemendError
 from tablemend.generations import Scored, Stored
 from tablemend.mitigations.repair_scorer import RepairScorer
-from tablemend.recipe.experiment import DpoCommand, DpoExperiment, Experiment, PairsCommand
+from tablemend.recipe.experiment import DpoExperiment, Experiment, PairsCommand
 from tablemend.records import Answer, Example, FinishReason
 from tablemend.runs import Run
 from tablemend.tables.table import Table
@@ -407,34 +407,3 @@ def test_a_damaged_pair_is_named(line: str, reason: str, tmp_path: Path) -> None
     (tmp_path / PAIRS_FILE).write_text(line + "\n")
     with pytest.raises(TablemendError, match=rf"{PAIRS_FILE}:1 .*{reason}"):
         read_pairs(tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("pairs", "path"),
-    [
-        ("{path: x, scorer: repair, chosen: best, sampled: 1}", "dpo.pairs.scorer"),
-        ("{path: x, chosen: repair}", "dpo.pairs.chosen"),
-    ],
-)
-def test_verdicts_are_not_for_the_repair(pairs: str, path: str) -> None:
-    overrides = ["recipe=tiny-dpo", "task=claim_verification", f"dpo.pairs={pairs}"]
-    with pytest.raises(TablemendError, match=f"{path}.*claim_verification"):
-        parse(DpoCommand, overrides)
-
-
-@pytest.mark.parametrize(
-    ("override", "path"),
-    [
-        ("train.packing=true", "train.packing"),
-        ("dpo.pairs.path=x/pairs.jsonl", "dpo.pairs.path"),
-        ("dpo.pairs.scorer=repair", "dpo.pairs.chosen"),
-        ("dpo.pairs={path: x, scorer: repair, chosen: best}", "dpo.pairs.sampled"),
-        ("train.lora={r: 4, dropout: 0.1}", "train.lora.dropout"),
-        ("train.trl.max_length=64", "train.trl.max_length"),
-    ],
-)
-def test_what_preferences_cannot_have_is_refused_at_its_path(override: str, path: str) -> None:
-    overrides = [override, "train.method=lora"] if "lora" in override else [override]
-    with pytest.raises(TablemendError) as caught:
-        parse(DpoCommand, ["recipe=tiny-dpo", *overrides])
-    assert path in str(caught.value)

@@ -16,7 +16,7 @@ import pytest
 import torch
 from torch.nn.functional import log_softmax
 
-from tablemend.config import ConfigError, parse, to_yaml
+from tablemend.config import to_yaml
 from tablemend.errors import TablemendError
 from tablemend.recipe.experiment import DistilCommand
 from tablemend.recipe.training import Distil
@@ -26,7 +26,7 @@ from tablemend.tasks.tablehallu import small_world
 from tablemend.tasks.tablehallu.prompts import messages
 from tablemend.training import distil
 from tests.support.scripts import run_script
-from tests.support.short_trainings import ROOT, logged, same_weights, short, small_data
+from tests.support.short_trainings import ROOT, logged, recipes, same_weights, small_data
 from tests.support.trainings_in_process import begin, train
 
 Make = Callable[..., DistilCommand]
@@ -36,12 +36,8 @@ Make = Callable[..., DistilCommand]
 def command(tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Make:
     """The tiny recipe on the random model: three steps of eight short answers."""
     monkeypatch.chdir(ROOT)
-
-    def make(name: str, *overrides: str) -> DistilCommand:
-        given = ("train.max_steps=3", "distil.max_new_tokens=8", *overrides)
-        return short(DistilCommand, tiny_model, tmp_path / name, small_data(12), *given)
-
-    return make
+    given = ("train.max_steps=3", "distil.max_new_tokens=8")
+    return recipes(DistilCommand, tiny_model, tmp_path, small_data(12), *given)
 
 
 def test_the_loss_is_the_divergence_that_is_asked_for(command: Make) -> None:
@@ -175,41 +171,6 @@ def test_answers_that_get_empty_or_long_are_warned_of(
         for length in (*lengths, lengths[-1]):
             trainer.log({distil.LENGTH: float(length)})
     assert ["may be collapsing" in str(one.message) for one in caught] == [True] * warned
-
-
-@pytest.mark.parametrize(
-    ("overrides", "key", "message"),
-    [
-        (["train.context=clean"], "train.context", "what the teacher reads: clean"),
-        (["distil.max_new_tokens=1024"], "distil.max_new_tokens", "no room for a prompt"),
-        (["distil.beta=2"], "distil.beta", "less than or equal to 1"),
-        (
-            ["distil.teacher=ema", "train.method=lora", "train.lora={r: 8}"],
-            "distil.teacher",
-            "needs train.method: full",
-        ),
-        (["train.trl={distillation_alpha: 1.0}"], "train.trl.distillation_alpha", "distil.beta"),
-        (["train.trl={distillation_topk: 9}"], "train.trl.distillation_topk", "distil.beta"),
-        (["train.trl={distillation_is_clip: 2.0}"], "trl.distillation_is_clip", "distil.clip"),
-        (
-            ["train.trl={teacher_update_rate: 0.1}"],
-            "train.trl.teacher_update_rate",
-            "needs distil.teacher: ema",
-        ),
-        (["train.trl={temperature: 2.0}"], "train.trl.temperature", "or distil.temperature"),
-        (["train.trl={epsilon: 2.0}"], "train.trl.epsilon", "no field of trl.SDFTConfig"),
-        (["distil=null"], "distil", "valid dictionary"),
-    ],
-)
-def test_a_recipe_that_cannot_train_is_refused(
-    overrides: list[str], key: str, message: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(ROOT)
-    with pytest.raises(ConfigError) as caught:
-        parse(DistilCommand, ["recipe=tiny-distil", *overrides])
-    assert any(key in found and message in found for found in caught.value.problems), (
-        caught.value.problems
-    )
 
 
 @pytest.mark.parametrize("teacher", ["base", "ema"])
