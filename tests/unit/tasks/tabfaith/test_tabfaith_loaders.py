@@ -13,7 +13,7 @@ from tablemend.errors import TablemendError
 from tablemend.tables.html import read_filing
 from tablemend.tables.jsontable import is_totto, read_totto
 from tablemend.tables.table import TableError
-from tablemend.tasks.tabfaith.data import TabFaith, open_tables
+from tablemend.tasks.tabfaith.data import TabFaith, open_tables, take_table
 from tests.support.files import SHARED_DATA
 
 
@@ -123,12 +123,11 @@ def test_folders_of_files_are_sources(tmp_path: Path) -> None:
         {"sources": {"general": str(folder)}, "sizes": {"general": 9, "financial": 0}}
     )
     tables, skipped = open_tables(settings, "general")
-    assert tables.count == 3
-    assert [tables[n].where for n in range(3)] == ["deep/filing.htm", "one.csv", "totto.jsonl:1"]
+    assert [table.where for table in tables] == ["deep/filing.htm", "one.csv", "totto.jsonl:1"]
     assert [one.where for one in skipped] == [
         f"general: {name}" for name in ("empty.csv", "same.csv", "totto.jsonl:2")
     ]
-    assert tables[3] == tables[0]
+    assert take_table(settings, {"general": tables}, "general", 3) == tables[0]
 
 
 def test_rows_that_repeat_the_header_are_no_rows(tmp_path: Path) -> None:
