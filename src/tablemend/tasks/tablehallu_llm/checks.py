@@ -25,6 +25,7 @@ from tablemend.tasks.tablehallu_llm.statements import (
     Statements,
     alike,
     is_text,
+    overlap,
     pattern,
     wordings,
 )
@@ -32,7 +33,6 @@ from tablemend.values.cells import is_blank
 from tablemend.values.places import Places
 from tablemend.values.text import fold, header_key, paragraph_spans
 from tablemend.values.units import header_unit
-from tablemend.verifier.answer_table.records import overlap
 
 COLUMNS = "number of columns"
 ROWS = "number of rows"

@@ -39,7 +39,6 @@ from tablemend.values.text import (
 )
 from tablemend.values.units import header_unit
 from tablemend.verifier.answer_table.reader import ContextReader
-from tablemend.verifier.answer_table.records import overlap
 
 NULL_STATED = "empty cell stated"
 NULL_REMARKED = "remark that something is missing"
@@ -494,6 +493,11 @@ def is_text(cell: Cell) -> bool:
     """Whether a cell is neither a number nor a date; an empty one counts with the texts."""
     value = read_value(cell)
     return value.number is None and not value.dates
+
+
+def overlap(span: tuple[int, int], others: Iterable[tuple[int, int]]) -> bool:
+    """Whether a place shares a character with one of others."""
+    return any(start < span[1] and span[0] < end for start, end in others)
 
 
 def whole(said: str, text: str) -> Iterator[re.Match[str]]:

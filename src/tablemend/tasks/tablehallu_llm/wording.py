@@ -54,7 +54,7 @@ from tablemend.tasks.tablehallu_llm.stages import (
     read_texts,
     render,
 )
-from tablemend.tasks.tablehallu_llm.statements import Statements, whole
+from tablemend.tasks.tablehallu_llm.statements import Statements, overlap, whole
 from tablemend.values.places import Places
 from tablemend.values.text import (
     Span,
@@ -65,7 +65,6 @@ from tablemend.values.text import (
     singular,
     tokens_of,
 )
-from tablemend.verifier.answer_table.records import overlap
 
 ENGINE = f"llm-query-last/1+{program_engine.ENGINE}"
 NUMBER = "another number of passages"
