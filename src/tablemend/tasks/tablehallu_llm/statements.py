@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import yaml
 
@@ -38,7 +38,9 @@ from tablemend.values.text import (
     tokens_of,
 )
 from tablemend.values.units import header_unit
-from tablemend.verifier.answer_table.reader import ContextReader
+
+if TYPE_CHECKING:
+    from tablemend.verifier.answer_table.reader import ContextReader
 
 NULL_STATED = "empty cell stated"
 NULL_REMARKED = "remark that something is missing"
@@ -301,6 +303,8 @@ class Statements:
     @cached_property
     def _reader(self) -> ContextReader:
         """The text, read for the names that the table has: in full, or by their last word."""
+        from tablemend.verifier.answer_table.reader import ContextReader  # who reads prose needs it
+
         cells = [cell for row in self.table.rows for cell in row if cell]
         names = [*filter(None, self._keys), *filter(is_text, cells)]
         known = (self.table.title, *self.table.columns, *cells)
