@@ -258,6 +258,29 @@ def build(
     return read_object(out / COUNTS, MOVE_AWAY)
 
 
+def build_splits(
+    out: Path,
+    settings: dict[str, Any],
+    find: Callable[[Counter[str]], Mapping[Split, Sequence[Any]]],
+) -> dict[str, Any]:
+    """The counts of a data set that is made at once, by split: :func:`build`.
+
+    Args:
+        out: its folder.
+        settings: all that its files depend on.
+        find: gives the examples, each with ``to_json``, and counts them.
+    """
+
+    def write(store: Store) -> dict[str, Any]:
+        counts = Counter[str]()
+        for split, examples in find(counts).items():
+            if examples:
+                write_jsonl(out / f"{split}.jsonl", [one.to_json() for one in examples])
+        return dict(sorted(counts.items()))
+
+    return build(out, settings, write)
+
+
 @contextmanager
 def no_empty_folder(out: Path) -> Iterator[None]:
     """A refusal inside leaves no folder."""

@@ -219,11 +219,12 @@ def _parts(cube: ScoreCube, reliability: Reliability | None, wanted: float) -> l
         if len(names) > 1:
             means = mean_scored(level_scores(cube, factor), axis=1)
             found.append(Part(f"Score by {factor}, %", _matrix(cube.models, names, means)))
-            wins = win_rates(cube, factor).by_model()
+            wins = mean_scored(win_rates(cube, factor), axis=1)
             found.append(Part(f"Win rates by {factor}, %", _matrix(cube.models, names, wins)))
     if PLAIN in cube.perturbations and len(cube.perturbations) > 1:
         impact = perturbation_impact(cube, PLAIN)
-        table = _matrix(cube.models, impact.perturbations, impact.absolute_by_model())
+        means = np.stack([one.mean((1, 2)) for one in impact.values()], axis=1)
+        table = _matrix(cube.models, list(impact), means)
         found.append(Part("Mean absolute impact of a perturbation, points", table))
     if len(cube.models) > 1:
         found.append(Part("Pairs of systems", _pairs(cube)))
@@ -239,11 +240,11 @@ def _matrix(rows: Sequence[str], columns: Sequence[str], values: Array) -> Rows:
 
 def _pairs(cube: ScoreCube) -> Rows:
     """Paired tests, an example an observation (appendix D)."""
-    found = compare_models(cube, "example")
+    found = compare_models(cube)
     rows = []
     for number, (one, other) in enumerate(found.pairs):
-        d, error = found.combined_effect[number], 1.96 * found.standard_error[number]
-        p = found.combined_p_adjusted[number]
+        d, error = found.effect[number], 1.96 * found.standard_error[number]
+        p = found.p_adjusted[number]
         said = DASH if np.isnan(p) else "< 0.001" if p < 0.001 else f"{p:.3f}"
         spread = f"{d - error:+.2f} to {d + error:+.2f}"
         rows.append([cube.models[other], cube.models[one], f"{d:+.2f}", spread, said])

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations, combinations_with_replacement, product
-from typing import Literal
+from itertools import combinations, product
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tablemend.errors import TablemendError
-from tablemend.robustness.scores import Array, Counts, Estimates, ScoreCube, mean_scored, ratio
+from tablemend.robustness.scores import Array, Estimates, ScoreCube, mean_scored, ratio
 from tablemend.statistics import QUANTILES
 
 DIGITS = 9
@@ -174,98 +173,45 @@ def _separable(resampled: Array) -> float:
     return float(np.mean(apart)) if apart else float("nan")
 
 
-def dataset_agreement(by_dataset: Array) -> Array:
-    """Kendall's tau-b between the rankings of the models on each two data sets (ToRR, Figure 20).
-
-    Args:
-        by_dataset: (M, D), scores; a model that lacks one of two is left out of the two.
-
-    Returns:
-        (D, D), from -1 to 1, symmetric; NaN where a data set ties all models.
-    """
-    from scipy.stats import kendalltau
-
-    rounded = np.round(by_dataset, DIGITS)
-    d = rounded.shape[1]
-    taus = np.full((d, d), np.nan)
-    for one, other in combinations_with_replacement(range(d), 2):
-        pair = rounded[:, [one, other]]
-        pair = pair[~np.isnan(pair).any(1)]
-        if len(pair) > 1:
-            taus[one, other] = taus[other, one] = kendalltau(*pair.T).statistic
-    return taus
-
-
-Unit = Literal["configuration", "example"]
-"""What one observation is: one answer of each model, or the mean of an example's answers."""
-
-
 @dataclass(frozen=True, eq=False)
 class Comparisons:
-    """Paired comparisons of Q pairs of models on D data sets. Differences are second - first.
+    """Paired comparisons of Q pairs of models over all data sets. Differences are second - first.
 
     Attributes:
         pairs: places of the two models in the cube.
-        n: (Q, D), observations scored for both.
-        p: (Q, D), two-sided, of Wilcoxon's signed-rank test; NaN without observations.
-        p_adjusted: (Q, D), by Benjamini and Yekutieli over the pairs of each data set.
-        effect: (Q, D), Cohen's d of paired observations.
-        variance: (Q, D), of the effect.
-        harmonic_mean: (Q,), of the p over data sets, unadjusted.
-        combined_p: (Q,), the p-value of that harmonic mean.
-        combined_p_adjusted: (Q,), by Benjamini and Yekutieli over the pairs.
-        combined_effect: (Q,), mean of the effects over data sets, weighted by 1 / variance.
+        p: (Q,), two-sided, of the harmonic mean of the p of Wilcoxon's signed-rank tests on each
+            data set; NaN without observations.
+        p_adjusted: (Q,), by Benjamini and Yekutieli over the pairs.
+        effect: (Q,), mean of Cohen's d of paired observations over data sets, weighted by
+            1 / variance.
         standard_error: (Q,), of that mean.
     """
 
     pairs: list[tuple[int, int]]
-    n: Counts
     p: Array
     p_adjusted: Array
     effect: Array
-    variance: Array
-    harmonic_mean: Array
-    combined_p: Array
-    combined_p_adjusted: Array
-    combined_effect: Array
     standard_error: Array
 
 
-def compare_models(cube: ScoreCube, unit: Unit = "configuration") -> Comparisons:
+def compare_models(cube: ScoreCube) -> Comparisons:
     """Compare all pairs of models (ToRR, D, after Ackerman et al. 2025).
 
-    Args:
-        cube: the scores.
-        unit: the paper takes each configuration of each example for an observation, 3,500 a
-            data set. Those of one example are not independent, so its p-values and standard
-            errors are too small. With ``example``, an observation is the mean difference of an
-            example over the configurations scored for both.
+    An observation is the mean difference of an example over the configurations scored for both.
+    The paper takes each configuration of each example for one, 3,500 a data set; those of one
+    example are not independent, so its p-values and standard errors are too small.
     """
     pairs = list(combinations(range(len(cube.models)), 2))
     blocks = cube.blocks()
     found = []
     for a, b in pairs:
         for block in blocks:
-            gaps = block[b] - block[a]
-            gaps = mean_scored(gaps) if unit == "example" else gaps.ravel()
+            gaps = mean_scored(block[b] - block[a])
             gaps = gaps[~np.isnan(gaps)].round(12)  # equal ones rank alike
-            found.append((len(gaps), signed_rank_p(gaps), *paired_effect(gaps)))
-    n, p, effect, variance = np.array(found).reshape(len(pairs), len(blocks), 4).transpose(2, 0, 1)
-    harmonic, combined = harmonic_mean_p(p)
-    mean, error = weighted_mean(effect, variance)
-    return Comparisons(
-        pairs=pairs,
-        n=n.astype(np.int64),
-        p=p,
-        p_adjusted=adjust_p(p),
-        effect=effect,
-        variance=variance,
-        harmonic_mean=harmonic,
-        combined_p=combined,
-        combined_p_adjusted=adjust_p(combined),
-        combined_effect=mean,
-        standard_error=error,
-    )
+            found.append((signed_rank_p(gaps), *paired_effect(gaps)))
+    p, effect, variance = np.array(found).reshape(len(pairs), len(blocks), 3).transpose(2, 0, 1)
+    combined = harmonic_mean_p(p)
+    return Comparisons(pairs, combined, adjust_p(combined), *weighted_mean(effect, variance))
 
 
 def signed_rank_p(differences: Array) -> float:
@@ -299,23 +245,20 @@ def paired_effect(differences: Array) -> tuple[float, float]:
 
 
 def adjust_p(p: Array) -> Array:
-    """p-values that control the false discovery rate, column by column: (Q, ...) -> (Q, ...).
+    """p-values that control the false discovery rate.
 
     Benjamini and Yekutieli (2001), right for any dependence. NaN stays, and is no test.
     """
     from scipy.stats import false_discovery_control
 
-    adjusted = p.copy()
-    for place in np.ndindex(p.shape[1:]):
-        column = adjusted[:, *place]
-        tested = ~np.isnan(column)
-        if tested.any():
-            column[tested] = false_discovery_control(column[tested], method="by")
+    adjusted, tested = p.copy(), ~np.isnan(p)
+    if tested.any():
+        adjusted[tested] = false_discovery_control(p[tested], method="by")
     return adjusted
 
 
-def harmonic_mean_p(p: Array) -> tuple[Array, Array]:
-    """Harmonic mean of the p-values of each row, and its own p-value: (Q, D) -> (Q,), (Q,).
+def harmonic_mean_p(p: Array) -> Array:
+    """The p-value of the harmonic mean of each row's p-values: (Q, D) -> (Q,).
 
     Wilson (2019): under the null hypothesis, the mean of L inverse p-values has about a Landau
     distribution with location ln L + 1 - gamma + ln(pi/2) and scale pi/2; dependence between the
@@ -328,7 +271,7 @@ def harmonic_mean_p(p: Array) -> tuple[Array, Array]:
         inverse = mean_scored(1 / p)
     location = np.log(np.maximum(tests, 1)) + 1 - np.euler_gamma + np.log(np.pi / 2)
     tail: Array = landau.sf(inverse, loc=location, scale=np.pi / 2)
-    return 1 / inverse, np.where(tests == 1, 1 / inverse, tail)
+    return np.where(tests == 1, 1 / inverse, tail)
 
 
 def weighted_mean(effects: Array, variances: Array) -> tuple[Array, Array]:

@@ -12,19 +12,19 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 from pydantic import Field
 
 from tablemend.backends.requests import END_OF_THINKING
 from tablemend.config import Section
 from tablemend.config import Source as Examples
-from tablemend.datasets.build import build
+from tablemend.datasets.build import build_splits
 from tablemend.datasets.labelled_texts import file_of, read_set
 from tablemend.datasets.labelled_texts import split_of as half_of
-from tablemend.datasets.splits import SPLITS, Shares, split_of
+from tablemend.datasets.splits import SPLITS, Shares, Split, split_of
 from tablemend.errors import NoTarget, TablemendError
 from tablemend.foreign import FromJson
 from tablemend.prompting.replies import Unreadable
@@ -39,16 +39,13 @@ from tablemend.records import (
     VerdictName,
     total,
 )
-from tablemend.runs import Store, hash_file, hash_text, write_jsonl
+from tablemend.runs import hash_file, hash_text
 from tablemend.tables.table import Table
 from tablemend.tasks.sources import read_records
 from tablemend.tasks.tabfaith.task import TabFaithExample
 from tablemend.tasks.task import AnswerReward, AnswerScorer, Score, Task, after_thinking
 from tablemend.thinking import behind_thinking
 from tablemend.values.text import sentence_spans
-
-if TYPE_CHECKING:
-    from tablemend.evidence.source import Source as Evidence
 
 VIEW = "table"
 SCORER = "verdict against label 1"
@@ -144,23 +141,8 @@ class ClaimVerification(Task[LabelledClaim]):
 
         return {"prompt_hash": hash_text(PROMPTS.version(VERIFY))}
 
-    def evidence(self, sample: LabelledClaim, view: str) -> Evidence:
-        from tablemend.evidence.source import Source as Evidence  # only who verifies pays for it
-
-        return Evidence((sample.table,))
-
     def show(self, sample: LabelledClaim, view: str) -> SampleView:
-        return SampleView(
-            sample.id,
-            view,
-            sample.table.title or sample.domain,
-            f"{sample.domain}, id {sample.id}",
-            sample.domain,
-            query=sample.claim,
-            tables=(sample.table,),
-            gold=sample.label,
-            labels={"label": (sample.label,)},
-        )
+        return replace(super().show(sample, view), query=sample.claim, gold=sample.label)
 
     def scorer(self) -> AbstractContextManager[AnswerScorer[LabelledClaim]]:
         return nullcontext(AnswerScorer(SCORER, judge))
@@ -231,7 +213,7 @@ def make_claims(settings: Claims) -> dict[str, Any]:
     Raises:
         TablemendError: a set that is not there, or a folder that holds something else.
     """
-    out, files = Path(settings.out), list[Path]()
+    files = list[Path]()
     if settings.tabfaith is not None:
         files += (Path(settings.tabfaith) / f"{split}.jsonl" for split in SPLITS)
     if settings.data:
@@ -244,9 +226,8 @@ def make_claims(settings: Claims) -> dict[str, Any]:
         "files": [hash_file(path) for path in files],
     }
 
-    def write(store: Store) -> dict[str, Any]:
-        counts = Counter[str]()
-        found: dict[str, dict[str, LabelledClaim]] = {split: {} for split in SPLITS}
+    def find(counts: Counter[str]) -> dict[Split, list[LabelledClaim]]:
+        found: dict[Split, dict[str, LabelledClaim]] = {split: {} for split in SPLITS}
 
         def fits(claim: LabelledClaim) -> bool:
             table = claim.table
@@ -255,26 +236,25 @@ def make_claims(settings: Claims) -> dict[str, Any]:
             counts["left out: too long"] += size > settings.most_characters
             return size <= settings.most_characters
 
-        home = dict[str, str]()
+        home = dict[str, Split]()
         for split, claim in _claims(settings, fits):
             if home.setdefault(claim.source_hash, split) == split:
                 found[split][claim.id] = claim
             else:
                 counts["left out: less a column, the same as a table of another split"] += 1
+        if empty := [split for split, claims in found.items() if not claims]:
+            raise TablemendError(f"no claim for the {empty[0]} split: give more tables")
         for split, claims in found.items():
-            if not claims:
-                raise TablemendError(f"no claim for the {split} split: give more tables")
-            drawn = [claims[id] for id in sorted(claims)]  # the first n are a sample
-            write_jsonl(out / f"{split}.jsonl", [claim.to_json() for claim in drawn])
-            counts.update(f"{split} {claim.domain} {claim.label}" for claim in drawn)
-        return dict(sorted(counts.items()))
+            counts.update(f"{split} {claim.domain} {claim.label}" for claim in claims.values())
+        # in the order of their ids, so that the first n are a sample
+        return {split: [own[id] for id in sorted(own)] for split, own in found.items()}
 
-    return build(out, noted, write)
+    return build_splits(Path(settings.out), noted, find)
 
 
 def _claims(
     settings: Claims, fits: Callable[[LabelledClaim], bool]
-) -> Iterator[tuple[str, LabelledClaim]]:
+) -> Iterator[tuple[Split, LabelledClaim]]:
     """Every claim with its split, which the content of its whole table decides."""
     if settings.tabfaith is not None:
         yield from _balance(
@@ -320,9 +300,11 @@ def said_claims(example: TabFaithExample) -> Iterator[LabelledClaim]:
             yield LabelledClaim(text, less, "not_in_source", SAID)
 
 
-def _balance(claims: Iterable[tuple[str, LabelledClaim]]) -> Iterator[tuple[str, LabelledClaim]]:
+def _balance(
+    claims: Iterable[tuple[Split, LabelledClaim]],
+) -> Iterator[tuple[Split, LabelledClaim]]:
     """As many of each label as there are of the rarest, in every split; drawn by hash."""
-    found: dict[str, dict[str, list[LabelledClaim]]] = defaultdict(lambda: defaultdict(list))
+    found: dict[Split, dict[str, list[LabelledClaim]]] = defaultdict(lambda: defaultdict(list))
     for split, claim in claims:
         found[split][claim.label].append(claim)
     for split, by_label in found.items():

@@ -29,6 +29,7 @@ from tablemend.records import (
     total,
 )
 from tablemend.runs import hash_text
+from tablemend.tables.table import Table
 from tablemend.tasks.sources import read_records
 from tablemend.thinking import behind_thinking
 
@@ -360,17 +361,30 @@ class Task(ABC, Generic[S]):
         return {"prompt_hash": hash_text(json.dumps(templates, ensure_ascii=False))}
 
     def evidence(self, sample: S, view: str) -> Evidence:
-        """All that a mitigation may see: never the gold. By default what the model is shown."""
+        """All that a mitigation may see: never the gold. By default the sample's table; the prompt
+        of one without.
+        """
         from tablemend.evidence.source import Source as Evidence  # only who verifies pays for it
 
+        if tables := _tables_of(sample):
+            return Evidence(tables)
         return Evidence(text=self.messages(sample, view, self.prompts[0])[-1]["content"])
 
     def show(self, sample: S, view: str) -> SampleView:
-        """The sample for a report's reader. By default the prompt, and the target as gold."""
+        """The sample for a report's reader. By default its table, or the prompt of one without,
+        and the target as gold.
+        """
         try:
             gold = self.target(sample, view, "off")
         except NoTarget:
             gold = None
+        if tables := _tables_of(sample):
+            title, note = tables[0].title or sample.domain, f"{sample.domain}, id {sample.id}"
+            label = getattr(sample, "label", None)
+            labels = {"label": (label,)} if isinstance(label, str) else {}
+            return SampleView(
+                sample.id, view, title, note, sample.domain, tables=tables, gold=gold, labels=labels
+            )
         text = self.messages(sample, view, self.prompts[0])[-1]["content"]
         title = sample.domain or self.name
         return SampleView(sample.id, view, title, "", sample.domain, text=text, gold=gold)
@@ -443,6 +457,12 @@ class Task(ABC, Generic[S]):
             rng: draws places and values.
         """
         return iter(())
+
+
+def _tables_of(sample: Sample) -> tuple[Table, ...]:
+    """The table that a sample is about; none where it says so in no field of that name."""
+    table = getattr(sample, "table", None)
+    return (table,) if isinstance(table, Table) else ()
 
 
 def after_thinking(task: str, thinking: str, answer: str, rationale: str = "") -> str:

@@ -1,24 +1,46 @@
-"""The score cube, performance, robustness and sorted scores: small cases worked by hand."""
+"""Scores of models under prompt configurations: small cases worked by hand, the formulas as loops,
+and all analyses over one small random cube.
+"""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
+from importlib import import_module
+from itertools import chain
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tablemend.errors import TablemendError
+from tablemend.robustness.rankings import (
+    compare_models,
+    fewest_configurations,
+    ranking_agreement,
+    separability,
+)
 from tablemend.robustness.scores import (
     Array,
+    Factor,
     ScoreCube,
     count_unscored,
+    level_scores,
     mean_scored,
     performance,
+    perturbation_impact,
     robustness,
     sorted_scores,
+    win_rates,
 )
 
 NAN = float("nan")
+FACTORS: list[Factor] = ["serialisation", "perturbation"]
+MODELS = ["weak", "middling", "good", "best"]
+SERIALISATIONS = ["csv", "html", "json"]
+PERTURBATIONS = ["none", "transposed"]
+EXAMPLES = {"small": 12, "large": 30, "binary": 20}
 
 
 def cube_of(**blocks: Sequence[Sequence[Sequence[float]]]) -> ScoreCube:
@@ -41,6 +63,14 @@ def random_cube(seed: int, unscored: float = 0.0, **changes: int) -> ScoreCube:
         scores[name] = block
     models, serialisations, perturbations = (list(map(str, range(n))) for n in (m, s, p))
     return ScoreCube(models, serialisations, perturbations, scores)
+
+
+def one_model(*examples: list[list[float]]) -> ScoreCube:
+    """From scores by example, serialisation and perturbation; the first is unperturbed."""
+    block = np.array([examples], dtype=float)
+    s, p = block.shape[2:]
+    serialisations, perturbations = [f"s{i}" for i in range(s)], [f"p{i}" for i in range(p)]
+    return ScoreCube(["m"], serialisations, perturbations, {"d": block})
 
 
 # ---- the cube ----
@@ -77,10 +107,8 @@ def test_unscored_answers_are_counted_by_model_and_data_set() -> None:
 
 
 def test_the_mean_of_nothing_is_missing() -> None:
-    assert mean_scored(np.array([[1.0, NAN, 0.0], [NAN, NAN, NAN]])).tolist() == [
-        0.5,
-        pytest.approx(NAN, nan_ok=True),
-    ]
+    found = mean_scored(np.array([[1.0, NAN, 0.0], [NAN, NAN, NAN]]))
+    assert found == pytest.approx([0.5, NAN], nan_ok=True)
 
 
 # ---- performance and robustness ----
@@ -202,3 +230,147 @@ def test_a_curve_spans_1_minus_robustness_and_its_mean_is_performance(unscored: 
     assert (np.diff(curves) >= -1e-12).all()
     if not unscored:
         assert curves.mean(1) == pytest.approx(performance(cube).by_dataset.mean(1))
+
+
+# ---- win rates ----
+
+
+def test_win_rates_of_the_papers_example() -> None:
+    """Scores 1, 1, 1, 0, 0, 0, 0: wins 4, 4, 4, 0, 0, 0, 0, divided by 12."""
+    cube = one_model([[1], [1], [1], [0], [0], [0], [0]])
+    assert win_rates(cube, "serialisation")[0, 0] == pytest.approx([1 / 3] * 3 + [0] * 4)
+
+
+def test_win_rates_are_averaged_over_examples_with_a_winner() -> None:
+    """Wins 2, 1, 0 of 3, then 0, 0, 2 of 2, then a tie that does not count."""
+    cube = one_model([[0.9], [0.5], [0.1]], [[0], [0], [1]], [[0.4], [0.4], [0.4]])
+    assert win_rates(cube, "serialisation")[0, 0] == pytest.approx([1 / 3, 1 / 6, 1 / 2])
+
+
+def test_a_level_scores_its_mean_over_the_other_factor() -> None:
+    """Serialisations 0.5 and 0.4; perturbations 0.3 and 0.6."""
+    cube = one_model([[0.2, 0.8], [0.4, 0.4]])
+    assert win_rates(cube, "serialisation").tolist() == [[[1, 0]]]
+    assert win_rates(cube, "perturbation").tolist() == [[[0, 1]]]
+    assert level_scores(cube, "serialisation")[0, 0] == pytest.approx([0.5, 0.4])
+    assert level_scores(cube, "perturbation")[0, 0] == pytest.approx([0.3, 0.6])
+
+
+def test_an_unscored_answer_loses_no_comparison() -> None:
+    """Only the second perturbation is scored under both, where the first serialisation wins."""
+    shared = one_model([[NAN, 0.8], [1, 0.4]])
+    assert win_rates(shared, "serialisation").tolist() == [[[1, 0]]]
+    apart = one_model([[NAN, 0.8], [1, NAN]])
+    assert np.isnan(win_rates(apart, "serialisation")).all()
+
+
+def test_means_of_the_same_scores_are_tied_whatever_their_order() -> None:
+    cube = one_model([[0.1, 0.2, 0.3], [0.3, 0.1, 0.2]])
+    assert np.isnan(win_rates(cube, "serialisation")).all()
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 10_000), st.sampled_from(FACTORS), st.sampled_from([0.0, 0.1, 0.5]))
+def test_win_rates_sum_to_1_wherever_something_is_decided(
+    seed: int, factor: Factor, unscored: float
+) -> None:
+    generator = np.random.default_rng(seed)
+    blocks = {name: generator.integers(0, 3, (2, 4, 3, 2)) / 2 for name in ("one", "two")}
+    for block in blocks.values():
+        block[generator.random(block.shape) < unscored] = np.nan
+    rates = win_rates(ScoreCube(["a", "b"], ["x", "y", "z"], ["n", "r"], blocks), factor)
+    sums = rates.sum(-1)
+    assert sums[~np.isnan(sums)] == pytest.approx(1)
+    assert (np.isnan(rates).any(-1) == np.isnan(rates).all(-1)).all()
+
+
+def test_serialisations_are_compared_where_all_are_scored() -> None:
+    """The first example counts with its first perturbation alone, the second not at all."""
+    cube = one_model([[1, NAN], [0.5, 0]], [[NAN, 0], [0, NAN]])
+    assert level_scores(cube, "serialisation")[0, 0] == pytest.approx([1, 0.5])
+    assert np.isnan(level_scores(one_model([[1, NAN], [NAN, 0]]), "serialisation")).all()
+
+
+# ---- perturbations ----
+
+
+def test_the_impact_of_perturbations_worked_by_hand() -> None:
+    """First serialisation: -1 and +0.5. Second: 0 and -0.5."""
+    cube = one_model([[1, 0], [1, 1]], [[0.5, 1], [0.5, 0]])
+    found = perturbation_impact(cube, "p0")
+    assert [*found] == ["p1"] and found["p1"][0, 0] == pytest.approx([0.75, 0.25])
+
+
+def test_the_baseline_may_have_any_place_and_a_missing_side_does_not_count() -> None:
+    cube = one_model([[0.5, 1, 0.2]], [[1, NAN, 1]], [[NAN, 0, 1]])
+    found = perturbation_impact(cube, "p1")
+    assert {name: one.item() for name, one in found.items()} == pytest.approx(
+        {"p0": 0.5, "p2": 0.9}
+    )
+
+
+def test_an_unknown_baseline_is_refused() -> None:
+    with pytest.raises(TablemendError, match=r"no perturbation 'no'; there are \['p0'\]"):
+        perturbation_impact(one_model([[1]]), "no")
+
+
+# ---- all analyses ----
+
+
+@pytest.fixture(scope="module")
+def cube() -> ScoreCube:
+    """Transposed tables cost 0.1, HTML gains 0.1; 1 in 20 answers is unscored."""
+    generator = np.random.default_rng(11)
+    skills = np.linspace(0.2, 0.8, 4)[:, None, None, None]
+    formats = np.array([0.0, 0.1, 0.0])[:, None] - np.array([0.0, 0.1])
+    scores = {}
+    for name, e in EXAMPLES.items():
+        block = (skills + formats + generator.normal(0, 0.15, (4, e, 3, 2))).clip(0, 1)
+        block = block.round() if name == "binary" else block
+        block[generator.random(block.shape) < 0.05] = np.nan
+        scores[name] = block
+    return ScoreCube(MODELS, SERIALISATIONS, PERTURBATIONS, scores)
+
+
+def test_all_analyses_of_one_cube_agree_with_how_it_was_made(cube: ScoreCube) -> None:
+    unscored = count_unscored(cube)
+    assert unscored.sum() == sum(np.isnan(block).sum() for block in cube.scores.values()) > 0
+
+    p, r = performance(cube), robustness(cube)
+    scores = [rate["rate"] for rate in p.overall()]
+    assert scores == sorted(scores, key=lambda score: score or 0)
+    assert all(rate["n"] == 62 for rate in p.overall())
+    for rate in chain(p.overall(), r.overall(), *p.rates(), *r.rates()):
+        assert rate["low"] is not None and rate["rate"] is not None and rate["high"] is not None
+        assert 0 <= rate["low"] <= rate["rate"] <= rate["high"] <= 1
+
+    curves = sorted_scores(cube)
+    assert curves.shape == (4, 6)
+    assert curves[:, -1] - curves[:, 0] == pytest.approx(1 - r.by_dataset.mean(1))
+
+    serialisations = win_rates(cube, "serialisation").mean((0, 1))
+    assert serialisations.argmax() == SERIALISATIONS.index("html")
+    assert win_rates(cube, "perturbation").mean((0, 1))[0] > 0.6
+    assert (perturbation_impact(cube, "none")["transposed"].mean((1, 2)) > 0.05).all()
+
+    agreement = ranking_agreement(cube, examples=[3, 30])
+    assert agreement.by_dataset.shape == (2, 6, 3)
+    assert agreement.overall[1, -1] == pytest.approx(1)
+    assert fewest_configurations(agreement.overall[1], 0.9, agreement.configurations) == 1
+    by_dataset, overall = separability(p)
+    assert overall >= by_dataset.mean() and overall == 1
+
+    compared = compare_models(cube)
+    assert len(compared.pairs) == 6
+    assert (compared.effect > 0).all()  # the second of a pair is the better one
+    assert (compared.p_adjusted < 0.05).all()
+
+
+def test_the_benchmark_times_every_analysis(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["robustness.py", "--examples", "3"])
+    import_module("robustness").main()
+    lines = capsys.readouterr().out.splitlines()
+    assert len([line for line in lines if line.endswith(" s")]) == 12
+    assert [line.split("  ")[0] for line in lines[-2:]] == ["all", "peak memory"]

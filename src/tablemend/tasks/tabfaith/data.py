@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache, partial
 from pathlib import Path
 from random import Random
@@ -186,12 +186,11 @@ def _open_sources(settings: TabFaith) -> build.OpenedSource:
     skipped: list[build.SkippedTable] = []
     hashes: list[str] = []
     for domain in DOMAINS:
-        tables, left_out = open_tables(settings, domain)
-        opened[domain] = tables
+        opened[domain], left_out = open_tables(settings, domain)
         skipped += left_out
-        hashes += (tables[number].table.content_hash() for number in range(tables.count or 0))
+        hashes += (found.table.content_hash() for found in opened[domain])
     found = build.OpenedSource(opened, hashes, skipped)
-    if all(opened[domain].count for domain in DOMAINS if settings.sizes.of(domain)):
+    if all(opened[domain] for domain in DOMAINS if settings.sizes.of(domain)):
         build.refuse_empty_splits("sources", found, settings.shares)
     return found
 
@@ -338,12 +337,12 @@ class _RecordMaker:
         They have a sentence for each error, and are as long where none is injected. What does not
         work at once is counted in the notes.
         """
-        settings, tables = self._settings, self._opened[planned.domain]
+        settings, domain = self._settings, planned.domain
         most = settings.max_sentences
         lengths = min(max(settings.min_sentences, errors), most), most
-        step = 1 if tables.count is not None else settings.sizes.of(planned.domain)
+        step = 1 if self._opened[domain] else settings.sizes.of(domain)
         for attempt in range(_TABLES):
-            found = tables[planned.number + attempt * step]
+            found = take_table(settings, self._opened, domain, planned.number + attempt * step)
             try:
                 opened = Verbaliser(found.table)
             except Unsayable as error:
@@ -368,44 +367,26 @@ class PlacedTable(NamedTuple):
     where: str
 
 
-@dataclass(frozen=True, slots=True)
-class Tables:
-    """The tables of one domain, by number.
-
-    Attributes:
-        found: those of a user; empty for a generator.
-        domain: whose generator it is.
-        name: of the source.
-        seed: of the generator.
-    """
-
-    found: tuple[PlacedTable, ...]
-    domain: Domain
-    name: str
-    seed: int
-
-    @property
-    def count(self) -> int | None:
-        """How many there are; ``None`` for a generator."""
-        return len(self.found) or None
-
-    def __getitem__(self, number: int) -> PlacedTable:
-        """A table; those of a user begin anew at the end."""
-        if self.found:
-            return self.found[number % len(self.found)]
-        if self.name == POOL:
-            table = make_table(self.seed, number).table
-            rows = Random(f"{POOL}:{self.seed}:{number}").randint(*POOL_ROWS)
-            return PlacedTable(replace(table, rows=table.rows[:rows]), f"{POOL}:{number}")
-        table = GENERATORS[self.domain](self.seed, number)
-        return PlacedTable(table, f"{SYNTHETIC}-{self.domain}:{number}")
+Opened = dict[Domain, tuple[PlacedTable, ...]]
+"""The tables of a user by domain; none where a generator makes them."""
 
 
-Opened = dict[Domain, Tables]
+def take_table(settings: TabFaith, opened: Opened, domain: Domain, number: int) -> PlacedTable:
+    """A table of a domain by its number; those of a user begin anew at the end."""
+    if found := opened[domain]:
+        return found[number % len(found)]
+    seed = settings.seed
+    if settings.sources.of(domain) == POOL:
+        table = make_table(seed, number).table
+        rows = Random(f"{POOL}:{seed}:{number}").randint(*POOL_ROWS)
+        return PlacedTable(replace(table, rows=table.rows[:rows]), f"{POOL}:{number}")
+    return PlacedTable(GENERATORS[domain](seed, number), f"{SYNTHETIC}-{domain}:{number}")
 
 
-def open_tables(settings: TabFaith, domain: Domain) -> tuple[Tables, list[SkippedTable]]:
-    """The tables of a domain, and why others were left out.
+def open_tables(
+    settings: TabFaith, domain: Domain
+) -> tuple[tuple[PlacedTable, ...], list[SkippedTable]]:
+    """The tables of a user for a domain, and why others were left out.
 
     Of a user's tables the first that something can be said of are taken, as many as the domain
     has examples.
@@ -417,7 +398,7 @@ def open_tables(settings: TabFaith, domain: Domain) -> tuple[Tables, list[Skippe
     skipped: list[SkippedTable] = []
     found: dict[str, PlacedTable] = {}
     if name in (POOL, SYNTHETIC) or not wanted:
-        return Tables((), domain, name, settings.seed), skipped
+        return (), skipped
     for where, read in _places(settings, domain, name):
         try:
             table = read()
@@ -433,7 +414,7 @@ def open_tables(settings: TabFaith, domain: Domain) -> tuple[Tables, list[Skippe
         reasons = ranked(Counter(one.reason for one in skipped), 3)
         said = "; ".join(f"{n} x {reason}" for reason, n in reasons.items()) or "empty"
         raise TablemendError(f"sources.{domain}={name}: no table that can be summarised ({said})")
-    return Tables((*found.values(),), domain, name, settings.seed), skipped
+    return (*found.values(),), skipped
 
 
 def _places(

@@ -28,7 +28,6 @@ from tablemend.records import (
     Judgement,
     Metric,
     Relation,
-    SampleView,
     Share,
     Verdict,
     Verification,
@@ -45,7 +44,6 @@ from tablemend.tasks.task import Corruption, Score, Submission, Task, after_thin
 from tablemend.thinking import behind_thinking, open_thought
 
 if TYPE_CHECKING:
-    from tablemend.evidence.source import Source as Evidence
     from tablemend.verifier.verifiers import Extractor, Verifier
 
 Label = Literal["faithful", "unfaithful", "unscored"]
@@ -233,25 +231,6 @@ class TableSummary(Task[TabFaithExample]):
         """Of the prompts."""
         asked = [PROMPTS.version(STAGE), TASKS, EMPHASES, SENTENCES]
         return {"prompt_hash": hash_text(json.dumps(asked))}
-
-    def evidence(self, sample: TabFaithExample, view: str) -> Evidence:
-        """The table."""
-        from tablemend.evidence.source import Source as Evidence  # only who verifies pays for it
-
-        return Evidence((sample.table,))
-
-    def show(self, sample: TabFaithExample, view: str) -> SampleView:
-        """The table, and the summary where it is faithful."""
-        return SampleView(
-            sample.id,
-            view,
-            sample.table.title or sample.domain,
-            f"{sample.domain}, id {sample.id}",
-            sample.domain,
-            tables=(sample.table,),
-            gold=sample.summary if sample.label == "faithful" else None,
-            labels={"label": (sample.label,)},
-        )
 
     @property
     def packages(self) -> Sequence[str]:

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import yaml
 
@@ -28,7 +28,6 @@ from tablemend.tables.table import Cell, Table
 from tablemend.values.cells import read_value
 from tablemend.values.places import Places
 from tablemend.values.text import (
-    FUNCTION_WORDS,
     Span,
     akin,
     content_words,
@@ -39,6 +38,9 @@ from tablemend.values.text import (
     tokens_of,
 )
 from tablemend.values.units import header_unit
+
+if TYPE_CHECKING:
+    from tablemend.verifier.answer_table.reader import ContextReader
 
 NULL_STATED = "empty cell stated"
 NULL_REMARKED = "remark that something is missing"
@@ -298,11 +300,18 @@ class Statements:
         of_one = self._names_in(start, latest.start) or _PRONOUN.match(self.text, start)
         return [] if of_one and not _AGAIN.search(self.text, own.start, own.end) else [latest]
 
-    def name_spans(self, entity: str) -> list[Span]:
-        """Every place that names an entity, in full or by a word that is its own.
+    @cached_property
+    def _reader(self) -> ContextReader:
+        """The text, read for the names that the table has: in full, or by their last word."""
+        from tablemend.verifier.answer_table.reader import ContextReader  # who reads prose needs it
 
-        A longer text may give that word to others: there only the full name counts.
-        """
+        cells = [cell for row in self.table.rows for cell in row if cell]
+        names = [*filter(None, self._keys), *filter(is_text, cells)]
+        known = (self.table.title, *self.table.columns, *cells)
+        return ContextReader(self.text, names, self.table.columns[self.key], known)
+
+    def name_spans(self, entity: str) -> list[Span]:
+        """Every place that names an entity, in full or by a word that is its own."""
         spans = [span for span in self.spans(entity, self.key) if not self._inside(span, entity)]
         return sorted(spans + self._short_spans(entity, spans))
 
@@ -317,27 +326,9 @@ class Statements:
         return found
 
     def _short_spans(self, name: str, full: list[Span]) -> list[Span]:
-        """Places of a capitalised word that belongs to one name alone, outside the full name.
-
-        "Norvik" for Norvik Industries, not "the" for The Alba.
-        """
-        words = re.findall(r"[^\W\d_]{3,}", name) if self.closed else []
-        own = [word for word in words if word[0].isupper() and fold(word) not in FUNCTION_WORDS]
-        return [
-            span
-            for word in own
-            if word != name and [self._counts[one] for one in tokens_of(word).words] == [1]
-            for span in self.places.find(word)
-            if not self.text[span.start].islower()
-            and not self._inside(span, word, name)
-            and not overlap(span, full)
-        ]
-
-    @cached_property
-    def _counts(self) -> Counter[str]:
-        """In how many headers and different cells each word is."""
-        texts = {*self.table.columns, *(cell for row in self.table.rows for cell in row if cell)}
-        return Counter(word for text in texts for word in set(tokens_of(text).words))
+        """Places of the last word of a name that is nobody else's, outside the full name."""
+        found = self._reader.name_spans.get(name, [])
+        return [span for span in found if not overlap(span, full)]
 
     def spans(self, cell: str, column: int) -> list[Span]:
         """Every place that states a cell's value, whatever it is said of."""
@@ -349,23 +340,13 @@ class Statements:
             self._spans[key] = sorted(found)
         return self._spans[key]
 
-    @cached_property
-    def _long_names(self) -> list[tuple[Span, str]]:
-        """Every place of a cell of several words: what is inside is part of that name."""
-        names = {
-            (cell, column)
-            for row in self.table.rows
-            for column, cell in enumerate(row)
-            if cell is not None and len(tokens_of(cell).words) > 1 and is_text(cell)
-        }
-        return [(span, cell) for cell, column in names for span in self.spans(cell, column)]
-
     def _inside(self, span: Span, cell: str, besides: str | None = None) -> bool:
         """Whether a place is only a part of a longer name of the table."""
         return any(
             span != outer and outer.start <= span.start and span.end <= outer.end
-            for outer, name in self._long_names
+            for name, spans in self._reader.name_spans.items()
             if name not in (cell, besides)
+            for outer in spans
         )
 
     def _inflected(self, cell: str) -> list[Span]:

@@ -17,11 +17,11 @@ from typing import Any, Literal, NamedTuple
 from pydantic import Field
 
 from tablemend.config import HUB, SMALL_WORLD, Count, Section
-from tablemend.datasets.build import build
+from tablemend.datasets.build import build_splits
 from tablemend.datasets.splits import SPLITS, Shares, Split, split_of
 from tablemend.errors import TablemendError
 from tablemend.foreign import load_json
-from tablemend.runs import Store, hash_text, write_jsonl
+from tablemend.runs import hash_text
 from tablemend.tables.html import read_html
 from tablemend.tables.table import Table, TableError
 from tablemend.tasks.tablehallu import small_world
@@ -293,8 +293,7 @@ def make_dataset(settings: TorrSet) -> dict[str, Any]:
         )
     noted = {"engine_version": ENGINE, **settings.model_dump(mode="json", exclude={"out", "kind"})}
 
-    def write(store: Store) -> dict[str, Any]:
-        counts = Counter[str]()
+    def find(counts: Counter[str]) -> dict[Split, list[TableQuestion]]:
         found: dict[Split, list[TableQuestion]] = {split: [] for split in SPLITS}
         for name in settings.sets:
             if name in there:
@@ -303,13 +302,9 @@ def make_dataset(settings: TorrSet) -> dict[str, Any]:
                     counts[f"{split} {name}"] = len(samples)
             else:
                 counts[f"missing {name}"] = 1
-        for split, samples in found.items():
-            if samples:
-                lines = [one.to_json() for one in samples]
-                write_jsonl(Path(settings.out) / f"{split}.jsonl", lines)
-        return dict(sorted(counts.items()))
+        return found
 
-    return build(Path(settings.out), noted, write)
+    return build_splits(Path(settings.out), noted, find)
 
 
 def describe(counts: Mapping[str, int], settings: TorrSet) -> Iterator[str]:

@@ -213,5 +213,4 @@ def test_a_title_that_says_what_rows_are_heads_contexts(tmp_path: Path) -> None:
     path.write_text(json.dumps(table), encoding="utf-8")
     maker = open_maker(Synthesis(source=str(path), shares=TRAIN, distractors="real", few=0))
     found = [example for number in range(10) for example in maker.make(number)]
-    assert "unrecorded text in the gold context" not in maker.rejected
     assert any("1998 Clubs Championship\n" in one.adversarial_context for one in found)
