@@ -60,7 +60,6 @@ class AnnotationReportCommand(Section):
     """Count only annotators who passed the comprehension check, or had none."""
 
     def conflicts(self) -> Iterator[tuple[str, str]]:
-        """Files that are not there."""
         for name in self.annotations:
             if not Path(name).is_file():
                 yield "annotations", f"no file {name}"

@@ -1,4 +1,4 @@
-"""The decision tree: every relation has one way to it, and a way asks as the paper does."""
+"""The decision tree: one way to every relation, asked as in the paper; annotations on file."""
 
 from __future__ import annotations
 
@@ -7,18 +7,22 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tablemend.errors import TablemendError
 from tablemend.records import RELATIONS, Relation, relation
+from tablemend.runs import write_jsonl
 from tablemend.tasks.logic import pair as tree
 from tablemend.tasks.logic.pair import (
     AMBIGUITIES,
     DOMAINS,
     TREES,
+    Annotation,
     Domain,
     Question,
     follow,
     leaves,
     path_to,
     paths,
+    read_annotations,
 )
 
 HARMLESS = {"well_matched_harmless", "too_weak_harmless"}
@@ -109,3 +113,46 @@ def test_the_file_has_every_relation_and_kind_in_order_and_asks_all_of_its_quest
         }
         assert len(ways) == len({leaf for *_, leaf in ways})
         assert all(len(way) == len(set(way)) for *way, _ in ways)
+
+
+# ---- annotations on file ----
+
+ONE = Annotation(
+    "ann",
+    "abc",
+    {"self_contradiction": False, "follows": False},
+    "too_strong",
+    divergent_output=((3, 9),),
+    wrong=(),
+    slider=5,
+    passed_check=True,
+)
+
+
+def test_annotations_are_read_back(tmp_path: Path) -> None:
+    refused = Annotation("ann", "abd", unscored="neither yes nor no: perhaps")
+    write_jsonl(tmp_path / "a.jsonl", [ONE.to_json(), refused.to_json()])
+    assert read_annotations(tmp_path / "a.jsonl") == [ONE, refused]
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"relation": None}, "the reason why there is none"),
+        ({"unscored": "cut"}, "the reason why there is none"),
+        ({"relation": "wrong"}, "relation: "),
+        ({"slider": 8}, "8 is not 1 to 7"),
+        ({"path": {"follows": "maybe"}}, "path.follows: "),
+    ],
+)
+def test_what_is_no_annotation_is_refused_with_its_line(
+    tmp_path: Path, change: dict[str, object], why: str
+) -> None:
+    write_jsonl(tmp_path / "a.jsonl", [ONE.to_json(), ONE.to_json() | change])
+    with pytest.raises(TablemendError, match=rf"a\.jsonl:2 is no annotation: .*{why}"):
+        read_annotations(tmp_path / "a.jsonl")
+
+
+def test_a_missing_file_names_the_command(tmp_path: Path) -> None:
+    with pytest.raises(TablemendError, match=r"eval/annotate\.py"):
+        read_annotations(tmp_path / "a.jsonl")
