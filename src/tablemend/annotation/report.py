@@ -15,7 +15,7 @@ from tablemend.errors import TablemendError
 from tablemend.foreign import read_whole
 from tablemend.reports.content import DASH, MINUS, percent, with_interval
 from tablemend.reports.rendering import align
-from tablemend.statistics import Agreement, krippendorffs_alpha, rate_interval
+from tablemend.statistics import krippendorffs_alpha, rate_interval
 
 
 class Vote(NamedTuple):
@@ -256,27 +256,16 @@ def results_table(report: dict[str, Any]) -> str:
     """One row a step and one for whole examples, as Markdown."""
     head = "|examples|right|wrong|unscored|accuracy, %|Krippendorff's alpha|same answer, %"
     titles = {name: guide.title for name, guide in GUIDES.items()} | {OVERALL: "all steps"}
-    rows = [
-        [
-            titles[name],
-            *(str(part[key]) for key in ("examples", "right", "wrong", "unscored")),
-            with_interval(part["accuracy"]),
-            say_alpha(part["agreement"]),
-            percent(part["agreement"]["observed"]),
-        ]
-        for name, part in report["results"].items()
-    ]
-    return align([head.split("|"), *rows])
-
-
-def say_alpha(found: Agreement) -> str:
-    """``0.74 (0.61-0.85)``; a dash where alpha is not defined."""
-    if found["alpha"] is None:
-        return DASH
-    text = f"{found['alpha']:.2f}"
-    if found["low"] is not None and found["high"] is not None:
-        text += f" ({found['low']:.2f} to {found['high']:.2f})"
-    return text.replace("-", MINUS)
+    rows = [head.split("|")]
+    for name, part in report["results"].items():
+        found = part["agreement"]
+        alpha = DASH if found["alpha"] is None else f"{found['alpha']:.2f}"
+        if found["low"] is not None:
+            alpha += f" ({found['low']:.2f} to {found['high']:.2f})"
+        counts = (str(part[key]) for key in ("examples", "right", "wrong", "unscored"))
+        accuracy, same = with_interval(part["accuracy"]), percent(found["observed"])
+        rows.append([titles[name], *counts, accuracy, alpha.replace("-", MINUS), same])
+    return align(rows)
 
 
 def alpha_notes(report: dict[str, Any]) -> list[str]:
