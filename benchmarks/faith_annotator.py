@@ -27,7 +27,7 @@ from tablemend.datasets.labelled_texts import split_of
 from tablemend.statistics import rate_interval
 from tablemend.tasks.faith.data import FaithSet, make_dataset
 from tablemend.tasks.faith.derivations import Derivation, Evidence
-from tablemend.tasks.faith.reports import LabelledReport, read_record
+from tablemend.tasks.faith.reports import Report, read_record
 from tablemend.tasks.faith.sample import MASK, SCENARIOS, MaskedSpan
 from tablemend.tasks.faith.sentences import find_spans
 
@@ -52,7 +52,7 @@ def half_of(record: dict[str, Any]) -> str:
     return split_of(record["split_key"])
 
 
-def spans_found(labelled: list[LabelledReport], found: Counter[str]) -> None:
+def spans_found(labelled: list[Report], found: Counter[str]) -> None:
     """Masked spans that the recogniser finds."""
     for one in labelled:
         for label in one.labels:
@@ -66,12 +66,10 @@ def spans_found(labelled: list[LabelledReport], found: Counter[str]) -> None:
         found["spans in these sentences"] += sum(len(find_spans(s)) for s in sentences)
 
 
-def pilot(
-    labelled: list[LabelledReport], votes: list[list[int]]
-) -> Iterator[tuple[str, bool, Any]]:
+def pilot(labelled: list[Report], votes: list[list[int]]) -> Iterator[tuple[str, bool, Any]]:
     """Each labelled span: its group, whether it is derived, and how."""
     for one, own in zip(labelled, votes, strict=True):
-        evidence = Evidence(one.report.tables)
+        evidence = Evidence(one.tables)
         for label, yes in zip(one.labels, own, strict=True):
             way = derive(evidence, label)
             for group in (SCENARIOS[label.scenario], f"{yes} of 3 models: answerable", "all"):
@@ -94,7 +92,7 @@ def finqa(lines: list[dict[str, Any]]) -> Counter[str]:
         ):
             continue
         wanted = {number(x) for _, *pair in steps for x in pair if not x.startswith("#")}
-        report = read_record(line).report
+        report = read_record(line)
         cells = {number(cell) for row in report.tables[0].rows for cell in row}
         if None in wanted or not wanted <= cells:
             continue

@@ -236,12 +236,17 @@ def compare_events(
     effect = design_effect(gaps.tolist(), clusters, QUANTILES[0] / family)
     z = NormalDist().inv_cdf(1 - QUANTILES[0] / family)
     difference = difference_interval(both / effect, a_only / effect, b_only / effect, n / effect, z)
+    p: float | None
     if n == 0:
         p = None
-    elif clusters is None or len(set(clusters)) == n:
-        p = mcnemar(a_only, b_only)
-    else:
+    elif clusters is not None and len(set(clusters)) != n:
         p = _swap_test(_cluster_sums(gaps[:, None], clusters)[:, 0])
+    elif a_only + b_only == 0:
+        p = 1.0
+    else:  # McNemar (1947): are the examples that differ split evenly?
+        from scipy.stats import binomtest  # takes a second to import
+
+        p = float(binomtest(a_only, a_only + b_only, 0.5).pvalue)
     return _paired(n, a_only, b_only, difference, p)
 
 
@@ -278,15 +283,6 @@ def _paired(n: int, a_only: int, b_only: int, interval: Interval, p: float | Non
     return Paired(n=n, a_only=a_only, b_only=b_only, difference=difference, low=low, high=high, p=p)
 
 
-def mcnemar(a_only: int, b_only: int) -> float:
-    """Exact two-sided McNemar test: are the examples that differ split evenly (McNemar 1947)?"""
-    if a_only + b_only == 0:
-        return 1.0
-    from scipy.stats import binomtest  # takes a second to import
-
-    return float(binomtest(a_only, a_only + b_only, 0.5).pvalue)
-
-
 def _swap_test(gaps: Array, seed: int = 0) -> float:
     """Share of random swappings with a sum of differences as far from 0 as the one seen.
 
@@ -316,27 +312,20 @@ def difference_interval(
     neither = n - both - a_only - b_only
     rate_a, (low_a, high_a) = (both + a_only) / n, wilson(both + a_only, n, z)
     rate_b, (low_b, high_b) = (both + b_only) / n, wilson(both + b_only, n, z)
-    phi = _correlation(both, a_only, b_only, neither)
-    # Newcombe's difference is first minus second; here first is b and second is a.
-    down = _span(rate_b - low_b, high_a - rate_a, phi)
-    up = _span(high_b - rate_b, rate_a - low_a, phi)
-    difference = rate_b - rate_a
-    return difference, difference - down, difference + up
-
-
-def _span(one: float, other: float, phi: float) -> float:
-    return math.sqrt(max(0.0, one**2 - 2 * phi * one * other + other**2))
-
-
-def _correlation(both: float, a_only: float, b_only: float, neither: float) -> float:
-    """Phi of the 2x2 table, with Newcombe's continuity correction; 0 for an empty margin."""
+    # Phi of the 2x2 table, with Newcombe's continuity correction; 0 for an empty margin.
     margins = (both + a_only) * (b_only + neither) * (both + b_only) * (a_only + neither)
-    if margins <= 0:
-        return 0.0
     product = both * neither - a_only * b_only
-    n = both + a_only + b_only + neither
-    corrected = max(product - n / 2, 0.0) if product > 0 else product
-    return corrected / math.sqrt(margins)
+    total = both + a_only + b_only + neither
+    corrected = max(product - total / 2, 0.0) if product > 0 else product
+    phi = corrected / math.sqrt(margins) if margins > 0 else 0.0
+
+    def span(one: float, other: float) -> float:
+        return math.sqrt(max(0.0, one**2 - 2 * phi * one * other + other**2))
+
+    # Newcombe's difference is first minus second; here first is b and second is a.
+    difference = rate_b - rate_a
+    down, up = span(rate_b - low_b, high_a - rate_a), span(high_b - rate_b, rate_a - low_a)
+    return difference, difference - down, difference + up
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

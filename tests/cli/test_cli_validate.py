@@ -22,8 +22,7 @@ from tablemend.datasets.labelled_texts import SETS, file_of, read_set
 from tablemend.errors import TablemendError
 from tablemend.meta_evaluation.command import ValidateCommand
 from tablemend.meta_evaluation.validate import (
-    SECTIONS,
-    STUDY,
+    KNOWN,
     fill_page,
     report,
     terminal,
@@ -85,7 +84,7 @@ def test_all_figures_are_json_and_on_the_page(results: dict, tmp_path: Path) -> 
     json.dumps(results, allow_nan=False)
     assert "errors" in terminal(results) and "STAF, program" in terminal(results)
     page = tmp_path / "page.md"
-    names = ["made by", *SECTIONS, *STUDY]
+    names = list(KNOWN)
     marks = "\n".join(f"Prose {n}.\n\n<!-- figures: {n} -->\nold\n<!-- end -->\n" for n in names)
     page.write_text(marks, "utf-8")
     fill_page(page, results)

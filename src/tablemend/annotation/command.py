@@ -74,7 +74,7 @@ def report(
     """Report accuracy and agreement from annotators' answers; mark or drop what failed."""
     from tablemend.annotation.outcome import check_out, write_verified
     from tablemend.annotation.page import read_data
-    from tablemend.annotation.report import describe, gather, make_report, read_answers
+    from tablemend.annotation.report import REPORT, describe, gather, make_report, read_answers
     from tablemend.runs import write_json
 
     if mark is not None and drop is not None:
@@ -82,8 +82,13 @@ def report(
     for out in (mark, drop):
         if out is not None:
             check_out(out, data)
-    if json_out is not None:
-        _check_json(json_out)
+    if json_out is not None and json_out.exists():  # a report may be written again, nothing else
+        try:
+            old = json.loads(read_whole(json_out))
+        except (OSError, ValueError, RecursionError):
+            old = None
+        if not isinstance(old, dict) or old.get("format") != REPORT:
+            raise TablemendError(f"{json_out} exists and is no report of ours: name another --json")
     files = [read_answers(path) for path in answers]
     read = read_data(data, split, revision)
     found = make_report(gather(files, read), read)
@@ -96,17 +101,3 @@ def report(
     if drop is not None:
         dropped = write_verified(drop, read, found, drop=True)
         print(f"\n{drop}: {len(read.examples) - dropped} examples, {dropped} dropped")
-
-
-def _check_json(path: Path) -> None:
-    """A report may be written again; anything else is not overwritten."""
-    from tablemend.annotation.report import REPORT
-
-    if not path.exists():
-        return
-    try:
-        old = json.loads(read_whole(path))
-    except (OSError, ValueError, RecursionError):
-        old = None
-    if not isinstance(old, dict) or old.get("format") != REPORT:
-        raise TablemendError(f"{path} exists and is no report of ours: name another --json")

@@ -136,7 +136,16 @@ def _write_verdicts(folder: Path, data: Data, report: dict[str, Any]) -> None:
 
 def _write_card(folder: Path, data: Data, report: dict[str, Any], note: str) -> None:
     path = folder / CARD
-    card = path.read_text("utf-8") if path.exists() else _new_card(folder)
+    if path.exists():
+        card = path.read_text("utf-8")
+    else:  # which file is which split, and its types
+        files: dict[str, str] = {
+            one.stem if one.stem in SPLITS else "test": one.name
+            for one in sorted(folder.iterdir())
+            if one.suffix in EXAMPLE_FILES and one.name != VERDICTS
+        }
+        name, kinds = ["# Query-driven table generation"], ["text-generation"]
+        card = write_card(name, categories=kinds, tags=[], files=files, record=Example)
     title = re.escape(heading(data))
     old = re.search(rf"^{title}\n.*?(?=^## |\Z)", card, re.MULTILINE | re.DOTALL)
     if old:
@@ -150,17 +159,6 @@ def _write_card(folder: Path, data: Data, report: dict[str, Any], note: str) -> 
         notes=[*alpha_notes(report), note],
     )
     write_text(path, f"{card.rstrip()}\n\n{section}")
-
-
-def _new_card(folder: Path) -> str:
-    """A card for a data set that came without one: which file is which split, and its types."""
-    files: dict[str, str] = {
-        path.stem if path.stem in SPLITS else "test": path.name
-        for path in sorted(folder.iterdir())
-        if path.suffix in EXAMPLE_FILES and path.name != VERDICTS
-    }
-    title = "# Query-driven table generation"
-    return write_card([title], categories=["text-generation"], tags=[], files=files, record=Example)
 
 
 def heading(data: Data) -> str:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import unicodedata
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypedDict, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -15,7 +15,7 @@ from tablemend.errors import TablemendError
 from tablemend.foreign import read_whole
 from tablemend.reports.content import DASH, MINUS, percent, with_interval
 from tablemend.reports.rendering import align
-from tablemend.statistics import Agreement, krippendorffs_alpha, rate_interval
+from tablemend.statistics import krippendorffs_alpha, rate_interval
 
 
 class Vote(NamedTuple):
@@ -131,42 +131,6 @@ class Ruling(NamedTuple):
     cause: Cause = ""
 
 
-class StepCase(TypedDict):
-    """What all annotators together say of one question: verdict, votes, and their notes."""
-
-    verdict: Verdict
-    cause: Cause
-    yes: int
-    no: int
-    unsure: int
-    notes: list[str]
-
-
-class Case(TypedDict):
-    """What all annotators together say of one example."""
-
-    example: str
-    verdict: Verdict
-    cause: Cause
-    steps: dict[Step, StepCase]
-
-
-class Voter(TypedDict):
-    """One annotator's work.
-
-    ``compared`` counts the yes and no answers to questions on which the other annotators have a
-    majority, ``agreed`` those that are like it.
-    """
-
-    name: str
-    yes: int
-    no: int
-    unsure: int
-    unanswered: int
-    compared: int
-    agreed: int
-
-
 def rule(choices: Iterable[Choice | None]) -> Ruling:
     """Majority of yes and no. Unsure and no answer are no votes; a tie is no verdict."""
     counts = Counter(choices)
@@ -190,48 +154,44 @@ def combine(rulings: Iterable[Ruling]) -> Ruling:
     return Ruling("unscored", next(cause for cause in order if cause in causes))
 
 
-def decide(ballots: Ballots) -> list[Case]:
-    """The verdict on every example that was put to an annotator."""
+def decide(ballots: Ballots) -> list[dict[str, Any]]:
+    """The verdict on every example that was put to an annotator, and on each step the verdict, the
+    votes and the notes of all.
+    """
     cases = []
     for example, asked in ballots.items():
-        steps: dict[Step, StepCase] = {}
+        steps: dict[Step, dict[str, Any]] = {}
+        rulings = []
         for step in STEPS:
             votes = list(asked.get(step, {}).values())
-            verdict, cause = rule(vote.choice for vote in votes)
-            yes, no, unsure = (sum(vote.choice == one for vote in votes) for one in CHOICES)
-            steps[step] = StepCase(
-                verdict=verdict,
-                cause=cause,
-                yes=yes,
-                no=no,
-                unsure=unsure,
-                notes=[vote.note for vote in votes if vote.note],
-            )
-        whole = combine(Ruling(one["verdict"], one["cause"]) for one in steps.values())
-        cases.append(Case(example=example, verdict=whole.verdict, cause=whole.cause, steps=steps))
+            rulings.append(rule(vote.choice for vote in votes))
+            counts: dict[str, Any] = {c: sum(vote.choice == c for vote in votes) for c in CHOICES}
+            notes = [vote.note for vote in votes if vote.note]
+            steps[step] = {**rulings[-1]._asdict(), **counts, "notes": notes}
+        cases.append({"example": example, **combine(rulings)._asdict(), "steps": steps})
     return cases
 
 
-def tally(ballots: Ballots) -> list[Voter]:
-    """What each annotator answered, and how that compares with the majority of the others.
+def tally(ballots: Ballots) -> list[dict[str, Any]]:
+    """What each annotator answered; who answered nothing is no annotator.
 
-    Who answered nothing is no annotator.
+    ``compared`` counts the yes and no answers to questions on which the other annotators have a
+    majority, ``agreed`` those that are like it.
     """
-    voters: dict[str, Voter] = {}
-    for steps in ballots.values():
-        for votes in steps.values():
-            for name, vote in votes.items():
-                voter = voters.setdefault(
-                    name,
-                    Voter(name=name, yes=0, no=0, unsure=0, unanswered=0, compared=0, agreed=0),
-                )
-                voter[vote.choice or "unanswered"] += 1
-                others = rule(other.choice for n, other in votes.items() if n != name)
-                if vote.choice in ("yes", "no") and others.verdict != "unscored":
-                    voter["compared"] += 1
-                    voter["agreed"] += (vote.choice == "yes") == (others.verdict == "right")
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    for votes in (votes for steps in ballots.values() for votes in steps.values()):
+        for name, vote in votes.items():
+            own = counts[name]
+            own[vote.choice or "unanswered"] += 1
+            others = rule(other.choice for n, other in votes.items() if n != name)
+            if vote.choice in ("yes", "no") and others.verdict != "unscored":
+                own["compared"] += 1
+                own["agreed"] += (vote.choice == "yes") == (others.verdict == "right")
+    fields = (*CHOICES, "unanswered", "compared", "agreed")
     return [
-        voters[name] for name in sorted(voters) if any(voters[name][choice] for choice in CHOICES)
+        {"name": name, **{field: own[field] for field in fields}}
+        for name, own in sorted(counts.items())
+        if any(own[choice] for choice in CHOICES)
     ]
 
 
@@ -277,7 +237,7 @@ def make_report(ballots: Ballots, data: Data) -> dict[str, Any]:
     }
 
 
-def _part(cases: Sequence[Case | StepCase], counts: list[tuple[int, int]]) -> dict[str, Any]:
+def _part(cases: Sequence[dict[str, Any]], counts: list[tuple[int, int]]) -> dict[str, Any]:
     """Accuracy and agreement of one step, or of whole examples."""
     verdicts = Counter(case["verdict"] for case in cases)
     causes = Counter(case["cause"] for case in cases)
@@ -296,27 +256,16 @@ def results_table(report: dict[str, Any]) -> str:
     """One row a step and one for whole examples, as Markdown."""
     head = "|examples|right|wrong|unscored|accuracy, %|Krippendorff's alpha|same answer, %"
     titles = {name: guide.title for name, guide in GUIDES.items()} | {OVERALL: "all steps"}
-    rows = [
-        [
-            titles[name],
-            *(str(part[key]) for key in ("examples", "right", "wrong", "unscored")),
-            with_interval(part["accuracy"]),
-            say_alpha(part["agreement"]),
-            percent(part["agreement"]["observed"]),
-        ]
-        for name, part in report["results"].items()
-    ]
-    return align([head.split("|"), *rows])
-
-
-def say_alpha(found: Agreement) -> str:
-    """``0.74 (0.61-0.85)``; a dash where alpha is not defined."""
-    if found["alpha"] is None:
-        return DASH
-    text = f"{found['alpha']:.2f}"
-    if found["low"] is not None and found["high"] is not None:
-        text += f" ({found['low']:.2f} to {found['high']:.2f})"
-    return text.replace("-", MINUS)
+    rows = [head.split("|")]
+    for name, part in report["results"].items():
+        found = part["agreement"]
+        alpha = DASH if found["alpha"] is None else f"{found['alpha']:.2f}"
+        if found["low"] is not None:
+            alpha += f" ({found['low']:.2f} to {found['high']:.2f})"
+        counts = (str(part[key]) for key in ("examples", "right", "wrong", "unscored"))
+        accuracy, same = with_interval(part["accuracy"]), percent(found["observed"])
+        rows.append([titles[name], *counts, accuracy, alpha.replace("-", MINUS), same])
+    return align(rows)
 
 
 def alpha_notes(report: dict[str, Any]) -> list[str]:

@@ -69,23 +69,14 @@ def study(data: Path, split: Split | None, n: int | None) -> dict[str, Any]:
         n: at most so many tables of each source.
     """
     tables = [*read_tables(data, split, n), *synthetic_tables(n, split)]
-    summaries = others = summarise(tables)
+    summaries = others = [one for named in tables for one in summarise(named)]
     if split != "dev":
         seen = [*read_tables(data, "dev", n), *synthetic_tables(n)]
-        others = summarise(seen, verify=False)
+        others = [one for named in seen for one in summarise(named, verify=False)]
     thresholds = {
         metric: balanced_threshold([(one.scores[metric], bool(one.errors)) for one in others])
         for metric in METRICS
     }
-    return figures_of(tables, summaries, thresholds)
-
-
-def figures_of(
-    tables: Sequence[SourceTable],
-    summaries: Sequence[Summary],
-    thresholds: Mapping[str, float | None],
-) -> dict[str, Any]:
-    """All figures of the study."""
     by_source: dict[str, list[Summary]] = {}
     for one in sorted(summaries, key=lambda one: one.named.source):
         by_source.setdefault(one.named.source, []).append(one)
@@ -250,13 +241,11 @@ def synthetic_tables(n: int | None, split: Split | None = "dev") -> Iterator[Sou
                 yield SourceTable(f"synthetic {domain}", f"{own} {domain} {number}", table)
 
 
-def summarise(tables: Sequence[SourceTable], verify: bool = True) -> list[Summary]:
-    """Summaries of all tables, verified and scored; tables that allow none are left out."""
-    return [one for named in tables for one in summarise_table(named, verify)]
+def summarise(named: SourceTable, verify: bool = True) -> list[Summary]:
+    """The summaries of one table, verified and scored; none where it allows none.
 
-
-def summarise_table(named: SourceTable, verify: bool = True) -> list[Summary]:
-    """The summaries of one table; with ``verify`` off only the metrics are worked out."""
+    With ``verify`` off only the metrics are worked out.
+    """
     table = named.table
     seed = f"{SEED}:{table.content_hash()}"
     try:

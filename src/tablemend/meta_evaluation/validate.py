@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +30,7 @@ def validate(command: ValidateCommand) -> tuple[dict[str, Any], Path]:
     """
     data, run = Path(command.data), command.folder
     if command.page:
-        read_page(Path(command.page))
+        rendering.read_page(Path(command.page), KNOWN)
     if INJECTION in command.sets or "bleu" in command.metrics:
         bleu("", [""])  # a missing extra is said now, not after hours
     read = {name: read_set(name, data) for name in command.sets if name != INJECTION}
@@ -144,7 +144,7 @@ def _show(own: Figures, place: str, interval: bool) -> str:
     return with_interval(rate) if known else percent(rate["rate"])
 
 
-def scorer_name(scorer: str) -> str:
+def _name(scorer: str) -> str:
     """What a scorer is called in a table."""
     return SCORER_NAMES.get(scorer, scorer)
 
@@ -155,122 +155,106 @@ def _scorers(results: Figures) -> Iterator[tuple[str, str, Figures]]:
             yield name, scorer, own
 
 
-def _program(results: Figures) -> Iterator[tuple[str, Figures]]:
-    return ((name, own) for name, scorer, own in _scorers(results) if scorer == "program")
-
-
 def summary(results: Figures, intervals: bool = True) -> str:
     """The one table: a row for every set and scorer; of a single set also its parts."""
 
     def rows() -> Iterator[tuple[Sequence[str], Figures]]:
         for name, scorer, own in _scorers(results):
-            yield (name, scorer_name(scorer), str(own["texts"])), own
+            yield (name, _name(scorer), str(own["texts"])), own
             for group, part in own["groups"].items() if len(results["sets"]) == 1 else ():
-                yield (f"- {group}", scorer_name(scorer), str(part["texts"])), part
+                yield (f"- {group}", _name(scorer), str(part["texts"])), part
 
     places = ("coverage", *_SPAN, *_TEXT, "text.unscored", *_CORRELATION)
     return _table(["set", "scorer", "texts"], places, rows(), intervals)
 
 
-def over_everything(results: Figures) -> str:
-    """What is unscored counts as not found here; one to one."""
-    rows = (
-        ((name, scorer_name(scorer)), own)
-        for name, scorer, own in _scorers(results)
-        if "text" in own
-    )
-    places = ("span.recall_all", "span.f1_all", *_SINGLE, "text.recall_all", *_OF_ALL)
-    return _table(["set", "scorer"], places, rows)
+def of_sets(results: Figures) -> dict[str, str]:
+    """Every table of the sets by the name of its place in a page.
 
-
-def over_all_statements(results: Figures) -> str:
-    """Labelled statements: what is scored, and what it comes to over all of them.
-
-    The last column gives every unscored statement to a fair coin, so that it can be compared with
-    programs that verify all; it is no accuracy of the program's verdicts.
+    In `everything` what is unscored counts as not found; one to one. `all statements` has what is
+    scored of labelled statements, and what it comes to over all of them: its last column gives
+    every unscored one to a fair coin, so that it can be compared with programs that verify all,
+    and is no accuracy of the program's verdicts. `parts`, `labels` (gold labels against verdicts
+    on whole statements) and `people` (every kind of error that people marked) are the program's.
     """
-    rows = (((n, str(own["texts"])), own) for n, own in _program(results) if "labels" in own)
-    places = ("text.accuracy", *_OF_ALL, "text.right_with_coin")
-    return _table(["set", "statements"], places, rows, intervals=True)
-
-
-def parts(results: Figures) -> str:
-    """The parts of every set, for the program."""
-    rows = (
+    program = [(name, own) for name, scorer, own in _scorers(results) if scorer == "program"]
+    everything = (
+        ((n, _name(scorer)), own) for n, scorer, own in _scorers(results) if "text" in own
+    )
+    statements = (((n, str(own["texts"])), own) for n, own in program if "labels" in own)
+    parts = (
         ((name, group, str(part["texts"])), part)
-        for name, own in _program(results)
+        for name, own in program
         for group, part in own["groups"].items()
     )
-    span, text = ("span.precision", "span.recall_all"), ("text.precision", "text.recall_all")
-    rest = ("text.balanced_accuracy", "text.unscored", "correlation.pearson")
-    places = ("coverage", *span, *text, *rest)
-    return _table(["set", "part", "texts"], places, rows)
-
-
-def labels(results: Figures) -> str:
-    """Gold labels against verdicts on whole statements, in counts."""
-    rows = [["set", "people say", *(verdict.replace("_", " ") for verdict in VERDICTS)]]
-    for name, own in _program(results):
+    labels = [["set", "people say", *(verdict.replace("_", " ") for verdict in VERDICTS)]]
+    people = [["set", "marked as", "marked", "found", "found one to one", "open"]]
+    for name, own in program:
         for label, verdicts in own.get("labels", {}).items():
             if any(verdicts.values()):
                 counts = [str(verdicts[verdict]) for verdict in VERDICTS]
-                rows.append([name, label.replace("_", " "), *counts])
-    return align(rows)
-
-
-def people_kinds(results: Figures) -> str:
-    """Every kind of error that people marked: how much of it the program finds."""
-    rows = [["set", "marked as", "marked", "found", "found one to one", "open"]]
-    for name, own in _program(results):
+                labels.append([name, label.replace("_", " "), *counts])
         for label, count in sorted(own["by_label"].items(), key=lambda item: -item[1]["marked"]):
             marked = count["marked"]
             shares = [percent(count[key] / marked) for key in ("found", "single_found", "open")]
-            rows.append([name, label, str(marked), *shares])
-    return align(rows)
+            people.append([name, label, str(marked), *shares])
+    recalls = ("span.recall_all", "span.f1_all", *_SINGLE, "text.recall_all", *_OF_ALL)
+    of_statements = ("text.accuracy", *_OF_ALL, "text.right_with_coin")
+    of_parts = (
+        *("coverage", "span.precision", "span.recall_all", "text.precision", "text.recall_all"),
+        *("text.balanced_accuracy", "text.unscored", "correlation.pearson"),
+    )
+    return {
+        "summary": summary(results),
+        "everything": _table(["set", "scorer"], recalls, everything),
+        "all statements": _table(["set", "statements"], of_statements, statements, intervals=True),
+        "parts": _table(["set", "part", "texts"], of_parts, parts),
+        "labels": align(labels),
+        "people": align(people),
+    }
 
 
-def injected(study: Figures) -> str:
-    """Precision and recall by number of injected errors, claims and words.
+def of_injections(study: Figures) -> dict[str, str]:
+    """Every table of the injection study by the name of its place in a page.
 
-    Without an error every claim found wrong is a false alarm: their share of all claims is below.
+    `injected` has precision and recall by number of injected errors, claims and words; without an
+    error every claim found wrong is a false alarm. `injected texts` tells summaries with errors
+    from those without, `injected types` how many errors are found, open, and under which type,
+    `injected sources` one injected error by source of the tables.
     """
-    rows = (((count, str(own["texts"])), own) for count, own in study["by_errors"].items())
+    counts = (((count, str(own["texts"])), own) for count, own in study["by_errors"].items())
     alarms = _show(study["by_errors"]["0"], "false_alarms", False)
-    places = (*_CLAIMS, "open", "precision_words", "recall_words")
-    table = _table(["errors", "summaries"], places, rows, intervals=True)
-    return f"{table}\n\nFalse alarms, of all claims of the summaries without an error: {alarms} %."
-
-
-def injected_texts(study: Figures) -> str:
-    """Summaries with errors told from those without, by number of errors and scorer."""
     scorers = list(study["by_errors"]["1"]["text"])
-    rows = [["errors", *(f"{scorer_name(s)}: precision, recall" for s in scorers)]]
+    texts = [["errors", *(f"{_name(scorer)}: precision, recall" for scorer in scorers)]]
     for count, own in study["by_errors"].items():
         if "text" in own:
             pairs = [own["text"][scorer] for scorer in scorers]
             shown = [[_show(p, m, False) for m in ("precision", "recall_all")] for p in pairs]
-            rows.append([count, *map(", ".join, shown)])
+            texts.append([count, *map(", ".join, shown)])
     correlation = [_show(study["correlation"], f"{scorer}.pearson", True) for scorer in scorers]
-    return align([*rows, ["r with the share of true claims", *correlation]])
-
-
-def injected_types(study: Figures) -> str:
-    """Injected types: how many are found, how many are open, and under which type."""
-    rows = (
+    texts.append(["r with the share of true claims", *correlation])
+    types = (
         ((kind, str(own["injected"]), *(str(own["typed"][other]) for other in CLAIM_ERRORS)), own)
         for kind, own in study["by_type"].items()
     )
-    heads = ["injected", "errors", *(f"found as {other}" for other in CLAIM_ERRORS)]
-    return _table(heads, ("recall_all", "recall_words", "open"), rows, intervals=True)
-
-
-def injected_sources(study: Figures) -> str:
-    """One injected error, by source of the tables."""
-    rows = (
+    found_as = ["injected", "errors", *(f"found as {other}" for other in CLAIM_ERRORS)]
+    sources = (
         ((source, str(own["read"]), str(own["summarised"])), own)
         for source, own in study["by_source"].items()
     )
-    return _table(["tables of", "read", "summarised"], _CLAIMS, rows, intervals=True)
+    of_counts = (*_CLAIMS, "open", "precision_words", "recall_words")
+    by_count = _table(["errors", "summaries"], of_counts, counts, intervals=True)
+    return {
+        "injected": f"{by_count}\n\nFalse alarms, of all claims of the summaries without an error: "
+        f"{alarms} %.",
+        "injected texts": align(texts),
+        "injected types": _table(
+            found_as, ("recall_all", "recall_words", "open"), types, intervals=True
+        ),
+        "injected sources": _table(
+            ["tables of", "read", "summarised"], _CLAIMS, sources, intervals=True
+        ),
+    }
 
 
 def unread(results: Figures) -> str:
@@ -297,31 +281,20 @@ def made_by(results: Figures) -> str:
     )
 
 
-SECTIONS: dict[str, Callable[[Figures], str]] = {
-    "summary": summary,
-    "everything": over_everything,
-    "all statements": over_all_statements,
-    "parts": parts,
-    "labels": labels,
-    "people": people_kinds,
-}
-STUDY: dict[str, Callable[[Figures], str]] = {
-    "injected": injected,
-    "injected texts": injected_texts,
-    "injected types": injected_types,
-    "injected sources": injected_sources,
-}
-"""Names of the places in a page, and what fills them."""
-KNOWN = ("made by", *SECTIONS, *STUDY)
+KNOWN = (
+    *("made by", "summary", "everything", "all statements", "parts", "labels", "people"),
+    *("injected", "injected texts", "injected types", "injected sources"),
+)
+"""Names of the places in a page."""
 
 
 def sections(results: Figures) -> dict[str, str]:
     """Every part of the page that has figures."""
     found = {"made by": made_by(results)}
     if results["sets"]:
-        found |= {name: fill(results) for name, fill in SECTIONS.items()}
+        found |= of_sets(results)
     if "injection" in results:
-        found |= {name: fill(results["injection"]) for name, fill in STUDY.items()}
+        found |= of_injections(results["injection"])
     return found
 
 
@@ -330,13 +303,9 @@ def terminal(results: Figures) -> str:
     shown = [summary(results, intervals=False)] if results["sets"] else []
     shown += [unread(results)]
     if "injection" in results:
-        shown += [injected(results["injection"]), injected_texts(results["injection"])]
+        study = of_injections(results["injection"])
+        shown += [study["injected"], study["injected texts"]]
     return "\n\n".join(filter(None, shown))
-
-
-def read_page(path: Path) -> str:
-    """A page that figures are to be put into; see `rendering.read_page`."""
-    return rendering.read_page(path, KNOWN)
 
 
 def fill_page(path: Path, results: Figures) -> None:

@@ -85,7 +85,6 @@ class FaithSet(Section):
     """Folder to write into."""
 
     def conflicts(self) -> Iterator[tuple[str, str]]:
-        """Sources that are not there, and a quorum that cannot be reached."""
         for source in self.reports:
             if source != INVENTED and not Path(source).exists():
                 yield "reports", f"no folder or file {source}"
@@ -172,14 +171,14 @@ class _Maker:
         """All masked spans of one report, or why there are none."""
         settings, place = self._settings, self._places[number]
         try:
-            found = open_report(place)
-            labelled = bool(found.labels)
-            drawn, votes = (found.labels, []) if labelled else self._annotated(found.report)
+            report = open_report(place)
+            labelled = bool(report.labels)
+            drawn, votes = (report.labels, []) if labelled else self._annotated(report)
         except Unusable as error:
             return {"number": number, "skipped": (place.name, str(error)), "notes": {}}
         counts, notes, spans = Counter[str](), Counter[str](), []
         counts.update(f"votes {pattern_of(one['votes'])}" for one in votes)
-        evidence = Evidence(found.report.tables)
+        evidence = Evidence(report.tables)
         for one in drawn:
             made, way = _explained(one, evidence, settings.nearest_tables)
             if labelled or settings.models:  # who voted says how, or nobody (3.4)
@@ -206,10 +205,10 @@ class _Maker:
             {(one.before, one.sentence.replace(MASK, one.answer)) for one in spans}
         )
         counts["spans"] = len(spans)
-        counts[f"company {found.report.company}"] = 1
+        counts[f"company {report.company}"] = 1
         return {
             **kept,
-            "split": split_of(hash_text(found.report.company), settings.shares),
+            "split": split_of(hash_text(report.company), settings.shares),
             "counts": counts,
             "line": "".join(to_line(one.to_json()) for one in spans),
         }

@@ -7,10 +7,10 @@ change or share in percent. It is found by its value and by what the sentence sa
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
-from itertools import combinations, pairwise, permutations
+from itertools import chain, combinations, pairwise, permutations
 from math import log
 from typing import Literal, NamedTuple
 
@@ -34,6 +34,14 @@ _COST: dict[Formula, float] = {
     "sum": 0.4,
 }
 """What a formula must be more likely than a look-up by."""
+_COMPUTE: dict[Formula, Callable[..., float]] = {
+    "value": lambda a: a,
+    "difference": lambda a, b: a - b,
+    "change": lambda a, b: (a - b) / abs(b) * 100,
+    "ratio": lambda a, b: a / b,
+    "share": lambda a, b: a / b * 100,
+    "sum": lambda *addends: sum(addends),
+}
 _LEAST = 0.5
 """The least score of a derivation; chosen on the dev half of the pilot."""
 _NEARLY = 0.05
@@ -156,7 +164,8 @@ class _Number(NamedTuple):
     """A cell with a number, and how well its row and column fit the sentence.
 
     Attributes:
-        cell, table, row: the cell and its place.
+        cell, row: the cell, and its row in the typed table.
+        operand: the cell as a derivation names it.
         score: how well its row and column fit.
         words: of the row's name; of its column's where the row is called "Total".
         metric: the words of its column that say no time.
@@ -167,8 +176,8 @@ class _Number(NamedTuple):
     """
 
     cell: Cell
-    table: int
     row: int
+    operand: Operand
     score: float
     words: tuple[str, ...]
     metric: frozenset[str]
@@ -232,7 +241,8 @@ class Evidence:
             if not fit:
                 continue
             fit += 0.15 * bool(self._titles[number] & near)
-            line = []
+            label = ", ".join(table.rows[row].path)
+            words, line = tuple(_untimed(self._name(number, row))), []
             for place, cell in enumerate(table.cells[row]):
                 if cell.kind == "blank" and place not in table.naming and cell.text:
                     cell = cell._replace(kind="number")  # a dash is nothing, which can be said
@@ -247,10 +257,10 @@ class Evidence:
                 line.append(
                     _Number(
                         cell,
-                        number,
                         row,
+                        Operand(number, cell.row, cell.column, cell.text, label, header),
                         score,
-                        tuple(_untimed(self._name(number, row))) or tuple(metric),
+                        words or tuple(metric),
                         metric,
                         _period(header) or _period(" ".join(table.rows[row].path)),
                         not (self._scaled[number] or counts_by_itself(f"{name} {header}")),
@@ -276,46 +286,40 @@ class Evidence:
         """
         if self._fit(one.words, set(content_words(text)), set()) < least:
             return False
-        for row in range(len(self.tables[one.table].rows)):
-            name = self._name(one.table, row)
+        for row in range(len(self.tables[one.operand.table].rows)):
+            name = self._name(one.operand.table, row)
             if set(one.words) < set(_untimed(name)):
                 longer = re.sub(r"\W+$", "", _ASIDE.sub("", name))
                 text = re.sub(re.escape(longer), " ", text, flags=re.I)
         return self._fit(one.words, set(content_words(text)), set()) >= least
-
-    def operand(self, one: _Number) -> Operand:
-        """A number as a derivation names it."""
-        table, cell = self.tables[one.table], one.cell
-        label, header = ", ".join(table.rows[one.row].path), table.columns[cell.column].header
-        return Operand(one.table, cell.row, cell.column, cell.text, label, header)
 
     def nearest(self, masked: str, around: str, most: int) -> list[int]:
         """So many tables that fit a masked sentence best, in the report's order."""
         best = dict.fromkeys(range(len(self.tables)), 0.0)
         for line in self.rank(masked, around):
             for one in line:
-                best[one.table] = max(best[one.table], one.score)
+                best[one.operand.table] = max(best[one.operand.table], one.score)
         return sorted(sorted(best, key=lambda table: -best[table])[:most])
 
     def candidates(self, masked: str, around: str, most: int) -> list[str]:
         """So many rows that fit a masked sentence best, a line each, with the changes between
         neighbouring columns; nothing of the span is used.
         """
-        lines = [line for line in self.rank(masked, around) if line]
-        lines.sort(key=lambda line: -max(one.score for one in line))
-        return [self._line(line) for line in lines[:most]]
-
-    def _line(self, line: Sequence[_Number]) -> str:
-        operands = [self.operand(one) for one in line]
-        cells = "; ".join(f"{one.header or 'value'} {one.text}" for one in operands)
-        said = [f"table {line[0].table + 1}, {operands[0].label}: {cells}"]
-        for one, other in pairwise(line):
-            left, right = one.cell, other.cell
-            if _alike(left, right) and right.value and left.unit.symbol != "%":
-                change = (left.value - right.value) / abs(right.value) * 100
-                gap = f"{(left.value - right.value) / float(left.unit.scale):.6g}"
-                said.append(f"{left.text} from {right.text}: {gap}, {change:.1f} %")
-        return "; ".join(said)
+        ranked = [line for line in self.rank(masked, around) if line]
+        ranked.sort(key=lambda line: -max(one.score for one in line))
+        lines = []
+        for line in ranked[:most]:
+            place = f"table {line[0].operand.table + 1}, {line[0].operand.label}"
+            cells = "; ".join(f"{one.operand.header or 'value'} {one.cell.text}" for one in line)
+            said = [f"{place}: {cells}"]
+            for (left, *_), (right, *_) in pairwise(line):
+                if _alike(left, right) and right.value and left.unit.symbol != "%":
+                    gap = left.value - right.value
+                    change = f"{gap / abs(right.value) * 100:.1f} %"
+                    units = f"{gap / float(left.unit.scale):.6g}"
+                    said.append(f"{left.text} from {right.text}: {units}, {change}")
+            lines.append("; ".join(said))
+        return lines
 
     def _name(self, table: int, row: int) -> str:
         """What a row is called, beside its period: "Revenue" of "Revenue, 2022 Q2"."""
@@ -406,20 +410,23 @@ class _Search:
                 yield from self._of_row(line)
         if self._wording.is_change:
             for column in _columns(lines):
-                rows: dict[frozenset[str], list[_Number]] = {}
+                rows = defaultdict[frozenset[str], list[_Number]](list)
                 for one in column:
                     if one.years:
-                        rows.setdefault(frozenset(one.words), []).append(one)
+                        rows[frozenset(one.words)].append(one)
                 for kin in rows.values():
                     yield from self._changes(kin)
         else:
-            times = {(one.table, one.row): {*one.years} for line in lines for one in line}
-            for line in lines:
-                for one in line:
-                    times[one.table, one.row] |= one.years
+            times = defaultdict[tuple[int, int], set[str]](set)
+            for one in chain.from_iterable(lines):
+                times[one.operand.table, one.row] |= one.years
             for column in _columns(lines):
-                own = [one for one in column if self._is_of_time(one, times[one.table, one.row])]
-                yield from self._of_column([one for one in own if not one.is_change])
+                yield from self._of_column(
+                    one
+                    for one in column
+                    if self._is_of_time(one, times[one.operand.table, one.row])
+                    and not one.is_change
+                )
 
     def _is_of_time(self, one: _Number, told: set[str]) -> bool:
         """Whether the sentence may speak of a column's year, of those that its row has."""
@@ -437,14 +444,13 @@ class _Search:
         """Whether a cell counts shares, years or the like where money is wanted."""
         if not are_money(self._wanted.units) or one.cell.unit.currency:
             return False
-        operand = self._evidence.operand(one)
-        counts = any(_COUNTS.search(name) for name in (operand.label, operand.header))
-        return counts and not _PRICED.search(f"{operand.label} {operand.header}")
+        names = one.operand.label, one.operand.header
+        return any(map(_COUNTS.search, names)) and not _PRICED.search(" ".join(names))
 
     def _is_looked_up(self, one: _Number) -> bool:
         """Whether a cell is of the kind that the sentence words, and its row is named."""
-        wording, operand = self._wording, self._evidence.operand(one)
-        if wording.is_change and not (one.is_change or _CHANGES.search(operand.label)):
+        wording = self._wording
+        if wording.is_change and not (one.is_change or _CHANGES.search(one.operand.label)):
             return False
         if one.is_change and not wording.is_change and not _CHANGES.search(self._masked):
             return False
@@ -460,18 +466,11 @@ class _Search:
         for later, earlier in self._periods(numbers):
             if not self._evidence.is_named(later, wording.metric):
                 continue
-            values = later.cell.value, earlier.cell.value
-            found = []
-            if self._percent and values[1]:
-                change = (values[0] - values[1]) / abs(values[1]) * 100
-                if self._fits(change):
-                    found.append(self._made("change", change, later, earlier))
-            for x, y in self._scaled(later, earlier):
-                if self._fits(x - y, (x, y)):
-                    found.append(self._made("difference", x - y, later, earlier))
-            for one in found:
-                if self._wanted.value < 0 or wording.direction in ("", one.way):
-                    yield one
+            formulas: tuple[Formula, ...] = ("change", "difference")
+            for formula in formulas if self._percent else formulas[1:]:
+                for one in self._try(formula, later, earlier):
+                    if self._wanted.value < 0 or wording.direction in ("", one.way):
+                        yield one
 
     def _periods(self, numbers: Sequence[_Number]) -> Iterator[tuple[_Number, _Number]]:
         """Pairs of one metric, the later first."""
@@ -494,19 +493,27 @@ class _Search:
                     for one, other in combinations(own, 2)
                     if (max(one.years), max(other.years)) in steps
                 ]
-            yield from (pair for pair in pairs if _alike(pair[0].cell, pair[1].cell))
+            yield from pairs
 
-    def _fits(self, value: float, added: Iterable[float] = ()) -> bool:
-        """Also that each of what was added or subtracted makes a difference."""
-        half = self._half
-        return abs(abs(value) - self._target) <= half and all(abs(one) > 3 * half for one in added)
-
-    def _made(self, formula: Formula, value: float, *numbers: _Number) -> Derivation:
+    def _try(self, formula: Formula, *numbers: _Number) -> Iterator[Derivation]:
+        """The derivation by a formula, where its value is the one that is wanted and each of what
+        was added or subtracted makes a difference.
+        """
+        if not all(_alike(numbers[0].cell, one.cell) for one in numbers):
+            return
+        options = [[one.cell.value for one in numbers]] if numbers[-1].cell.value else []
+        if formula in ("value", "difference", "sum"):
+            options = list(self._scaled(*numbers))
         scores = [one.score for one in numbers]
         if numbers[0].row == numbers[-1].row:  # one row: the column that fits best decides
             scores = [max(scores)]
-        operands = tuple(map(self._evidence.operand, numbers))
-        return Derivation(formula, operands, value, sum(scores) / len(scores))
+        operands, score = tuple(one.operand for one in numbers), sum(scores) / len(scores)
+        for values in options:
+            value = _COMPUTE[formula](*values)
+            added = values if formula in ("difference", "sum") else ()
+            is_near = abs(abs(value) - self._target) <= self._half
+            if is_near and all(abs(one) > 3 * self._half for one in added):
+                yield Derivation(formula, operands, value, score)
 
     def _scaled(self, *numbers: _Number) -> Iterator[list[float]]:
         """The numbers as they may be said: a table that states no scale may be in any, and a small
@@ -527,17 +534,14 @@ class _Search:
             yield [one.cell.value * scale for one in numbers]
 
     def _look_up(self, one: _Number) -> Iterator[Derivation]:
-        if self._percent and one.cell.unit.symbol != "%":
-            operand = self._evidence.operand(one)
-            if not _RATES.search(f"{operand.label} {operand.header}"):
-                return
-        for (value,) in self._scaled(one):
-            if self._fits(value):
-                found = self._made("value", value, one)
-                score = found.score - 0.1 * (value != one.cell.value)
-                if one.is_change and self._wording.is_change:
-                    score += 0.4  # its header says what is asked for, and no year
-                yield found._replace(score=score)
+        names = f"{one.operand.label} {one.operand.header}"
+        if self._percent and one.cell.unit.symbol != "%" and not _RATES.search(names):
+            return
+        for found in self._try("value", one):
+            score = found.score - 0.1 * (found.value != one.cell.value)
+            if one.is_change and self._wording.is_change:
+                score += 0.4  # its header says what is asked for, and no year
+            yield found._replace(score=score)
 
     def _of_row(self, line: Sequence[_Number]) -> Iterator[Derivation]:
         """A column's share of the total, and sums of columns that are all named."""
@@ -545,55 +549,40 @@ class _Search:
             return
         stated = [one for one in line if not one.is_change]
         for one, total in permutations(stated, 2):
-            is_part = total.of_total and not one.of_total and _alike(one.cell, total.cell)
-            if self._percent and is_part and total.cell.value and self._wording.whole:
-                share = one.cell.value / total.cell.value * 100
-                if self._fits(share) and self._says_column(one):
-                    yield self._made("share", share, one, total)
+            is_part = total.of_total and not one.of_total
+            if self._percent and is_part and self._wording.whole:
+                yield from (x for x in self._try("share", one, total) if self._says_column(one))
         if _SUMS.search(self._masked):
             named = [one for one in stated if self._says_column(one)]
             for count in (2, 3):
                 for some in combinations(named, count):
-                    yield from self._sum(some)
+                    yield from self._try("sum", *some)
 
     def _says_column(self, one: _Number) -> bool:
         said = set(content_words(self._masked))
         return one.metric <= said if one.metric else bool(one.years) and one.years <= self._years
 
-    def _of_column(self, column: Sequence[_Number]) -> Iterator[Derivation]:
+    def _of_column(self, column: Iterable[_Number]) -> Iterator[Derivation]:
         """What is said of two metrics or three, all of them named."""
         is_named, masked, whole = self._evidence.is_named, self._masked, self._wording.whole
         rest = masked.replace(whole, " ", 1) if whole else masked
         named = [one for one in column if is_named(one, masked)]
         for one, other in permutations(named, 2):
-            if not _alike(one.cell, other.cell) or not other.cell.value or one.words == other.words:
+            if not other.cell.value or one.words == other.words:
                 continue
-            ratio = one.cell.value / other.cell.value
-            if (
-                self._percent
-                and self._fits(ratio * 100)
-                and is_named(other, whole)
-                and is_named(one, rest)
-            ):
-                yield self._made("share", ratio * 100, one, other)
-            if self._wanted.units <= {"times"} and _TIMES.search(masked) and self._fits(ratio):
-                yield self._made("ratio", ratio, one, other)
+            if self._percent:
+                found = self._try("share", one, other)
+                yield from (x for x in found if is_named(other, whole) and is_named(one, rest))
+            if self._wanted.units <= {"times"} and _TIMES.search(masked):
+                yield from self._try("ratio", one, other)
             if _GAPS.search(masked):
-                for x, y in self._scaled(one, other):
-                    if x > y and self._fits(x - y, (x, y)):
-                        yield self._made("difference", x - y, one, other)
+                found = self._try("difference", one, other)
+                yield from (x for x in found if x.value > 0)
         if _SUMS.search(masked) and not self._percent:
             for count in (2, 3):
                 for some in combinations(named[:_MOST_ADDED], count):
                     if len({one.words for one in some}) == count:
-                        yield from self._sum(some)
-
-    def _sum(self, numbers: Sequence[_Number]) -> Iterator[Derivation]:
-        if not all(_alike(numbers[0].cell, one.cell) for one in numbers):
-            return
-        for values in self._scaled(*numbers):
-            if self._fits(sum(values), values):
-                yield self._made("sum", sum(values), *numbers)
+                        yield from self._try("sum", *some)
 
 
 def _moved(period: str, years: int) -> str:
@@ -601,13 +590,12 @@ def _moved(period: str, years: int) -> str:
     return f"{int(period[:4]) + years}{period[4:]}"
 
 
-def _columns(lines: Sequence[Sequence[_Number]]) -> list[list[_Number]]:
+def _columns(lines: Sequence[Sequence[_Number]]) -> Iterable[list[_Number]]:
     """The same numbers by table and column."""
-    found: dict[tuple[int, int], list[_Number]] = {}
-    for line in lines:
-        for one in line:
-            found.setdefault((one.table, one.cell.column), []).append(one)
-    return list(found.values())
+    found = defaultdict[tuple[int, int], list[_Number]](list)
+    for one in chain.from_iterable(lines):
+        found[one.operand.table, one.cell.column].append(one)
+    return found.values()
 
 
 def _alike(one: Cell, other: Cell) -> bool:

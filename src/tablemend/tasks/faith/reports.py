@@ -47,6 +47,24 @@ MANY = 100
 _ON_PAGE = frozenset("pre_text post_text table tables paragraphs instances".split())
 
 
+class Report(NamedTuple):
+    """What the masked sentences of one filing are asked about.
+
+    Attributes:
+        company: what splits keep apart: the file's name up to its first ``_`` or ``-``.
+        name: of the file.
+        tables: their titles are their pre-texts.
+        sentences: the rest of the text in its order.
+        labels: the numbers in it that people or models have masked; mostly none.
+    """
+
+    company: str
+    name: str
+    tables: tuple[Table, ...]
+    sentences: tuple[str, ...]
+    labels: tuple[MaskedSpan, ...] = ()
+
+
 class Place(NamedTuple):
     """Where a report is.
 
@@ -65,13 +83,6 @@ class Place(NamedTuple):
     hash: str
     settings: tuple[int, int] = (0, 1)
     twin: str = ""
-
-
-class LabelledReport(NamedTuple):
-    """A report, and the numbers in it that people or models have masked; mostly none."""
-
-    report: Report
-    labels: tuple[MaskedSpan, ...] = ()
 
 
 def list_places(
@@ -135,21 +146,21 @@ def _of_file(path: Path) -> list[Place]:
     return found
 
 
-def open_report(place: Place) -> LabelledReport:
+def open_report(place: Place) -> Report:
     """Read a report.
 
     Raises:
         Unusable: it cannot be used, with the reason.
     """
     if place.source == INVENTED:
-        return LabelledReport(invented(*place.settings, place.number))
+        return invented(*place.settings, place.number)
     if place.twin:
         raise Unusable("the same page stands before it")
     path = Path(place.source)
     if path.name.encode("utf-8", "replace").decode() != path.name:
         raise Unusable("its name is not UTF-8")
     if path.suffix.lower() in SUFFIXES:
-        return LabelledReport(read_report(path.stem, _read_text(path)))
+        return read_report(path.stem, _read_text(path))
     if path.suffix.lower() not in _RECORDS:
         raise Unusable(f"its name ends in none of {', '.join(SUFFIXES)}, .json and .jsonl")
     return read_record(_records(place.source)[place.number])
@@ -179,7 +190,7 @@ def _read_text(path: Path) -> str:
     return text
 
 
-def read_record(record: Mapping[str, Any]) -> LabelledReport:
+def read_record(record: Mapping[str, Any]) -> Report:
     """A record of FAITH, FinQA or TAT-QA.
 
     Raises:
@@ -216,7 +227,7 @@ def _records(source: str) -> list[Any]:
     return records
 
 
-def _faith(record: Mapping[str, Any]) -> LabelledReport:
+def _faith(record: Mapping[str, Any]) -> Report:
     """A record of FAITH's own files: tables with pre-texts, and instances."""
     meta = record["metadata"]
     company, name = str(meta["cik"]), f"{meta['cik']}_{meta['filing_date']}"
@@ -241,10 +252,10 @@ def _faith(record: Mapping[str, Any]) -> LabelledReport:
                 exact=str(one.get("ground_truth") or ""),
             )
         )
-    return LabelledReport(Report(company, name, tables, tuple(sentences)), tuple(labels))
+    return Report(company, name, tables, tuple(sentences), tuple(labels))
 
 
-def _finqa(record: Mapping[str, Any]) -> LabelledReport:
+def _finqa(record: Mapping[str, Any]) -> Report:
     """A page of FinQA: text, one table, text; the company is the first part of its name."""
     name = str(record.get("document") or record["id"])
     before, after = (
@@ -252,18 +263,18 @@ def _finqa(record: Mapping[str, Any]) -> LabelledReport:
     )
     cells = [[_TWICE.sub(r"\1", cell) for cell in row] for row in record["table"]]
     blocks: list[str | Table] = [before, _table(cells), after]
-    return LabelledReport(make_report(name.replace("/", "_"), blocks))
+    return make_report(name.replace("/", "_"), blocks)
 
 
-def _tatqa(record: Mapping[str, Any]) -> LabelledReport:
+def _tatqa(record: Mapping[str, Any]) -> Report:
     """A page of TAT-QA: one table and paragraphs; every page is its own company."""
     paragraphs = sorted(record["paragraphs"], key=lambda one: int(one["order"]))
     texts = [str(one["text"]) for one in paragraphs]
     blocks: list[str | Table] = [_table(record["table"]["table"]), *texts]
-    return LabelledReport(make_report(str(record["table"]["uid"]), blocks))
+    return make_report(str(record["table"]["uid"]), blocks)
 
 
-_FORMS: dict[tuple[str, ...], Callable[[Mapping[str, Any]], LabelledReport]] = {
+_FORMS: dict[tuple[str, ...], Callable[[Mapping[str, Any]], Report]] = {
     ("metadata", "tables", "instances"): _faith,
     ("pre_text", "table", "post_text"): _finqa,
     ("table", "paragraphs"): _tatqa,
@@ -344,22 +355,6 @@ _OPEN = re.compile(
 )
 _BULLETS = tuple("\u2022\u00b7\u25cf\u25aa\u25e6*o-\u2013\u2014")
 _GOES_ON = re.compile(r"[a-z$%,]|\((?!\w{1,3}\))")
-
-
-class Report(NamedTuple):
-    """What the masked sentences of one filing are asked about.
-
-    Attributes:
-        company: what splits keep apart: the file's name up to its first ``_`` or ``-``.
-        name: of the file.
-        tables: their titles are their pre-texts.
-        sentences: the rest of the text in its order.
-    """
-
-    company: str
-    name: str
-    tables: tuple[Table, ...]
-    sentences: tuple[str, ...]
 
 
 class Unusable(TablemendError):

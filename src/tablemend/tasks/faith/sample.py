@@ -112,7 +112,6 @@ class MaskedSpan(FromJson):
         return "an amount of money" if are_money(units) else "a count or quantity"
 
     def to_json(self) -> dict[str, Any]:
-        """A JSON-serialisable dict that :meth:`from_json` reads back."""
         return asdict(self) | {"tables": [table.to_json() for table in self.tables]}
 
 

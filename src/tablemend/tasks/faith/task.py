@@ -134,7 +134,6 @@ class Faith(Task[MaskedSpan]):
     tries = 3
 
     def messages(self, sample: MaskedSpan, view: str, prompt: str) -> Sequence[Mapping[str, str]]:
-        """The tables with their pre-texts, then the sentence between its neighbours."""
         candidates = ""
         if prompt == "assisted":
             from tablemend.tasks.faith.derivations import Evidence as Cells
@@ -151,7 +150,6 @@ class Faith(Task[MaskedSpan]):
         )
 
     def template(self, prompt: str) -> Sequence[Mapping[str, str]]:
-        """The chat with its slots open."""
         return PROMPTS.render(FILES[prompt], **{slot: f"{{{slot}}}" for slot in self.slots})
 
     def ask_again(
@@ -181,18 +179,15 @@ class Faith(Task[MaskedSpan]):
         return after_thinking(self.name, thinking, answer, sample.derivation)
 
     def versions(self) -> dict[str, str]:
-        """Of the prompts."""
         asked = [PROMPTS.hash, SHOWN, DERIVATIONS]
         return {"prompt_hash": hash_text(json.dumps(asked))}
 
     def evidence(self, sample: MaskedSpan, view: str) -> Evidence:
-        """The tables, and the masked sentence as what was asked."""
         from tablemend.evidence.source import Source as Evidence  # only who verifies pays for it
 
         return Evidence(sample.tables, query=sample.sentence)
 
     def show(self, sample: MaskedSpan, view: str) -> SampleView:
-        """The sentence over the tables, and the masked value."""
         return SampleView(
             sample.id,
             view,
@@ -214,7 +209,6 @@ class Faith(Task[MaskedSpan]):
         return SCENARIOS[best]
 
     def scorer(self) -> AbstractContextManager[AnswerScorer[MaskedSpan]]:
-        """Algorithm 1."""
         return nullcontext(AnswerScorer(SCORER, judge))
 
     def reward(

@@ -96,7 +96,6 @@ class AnnotateCommand(PairsCommand):
     """0 is greedy. Above, one model under two names is two annotators."""
 
     def conflicts(self) -> Iterator[tuple[str, str]]:
-        """Nobody who annotates, two of one name, and a setting that nobody would read."""
         if not self.models and not self.formaliser:
             yield "models", "name one, or a formaliser"
         if self.formaliser and SOLVER in self.models:
@@ -306,7 +305,6 @@ class SheetCommand(PairsCommand):
     """Run folder: a name below runs/, or a path where it contains a slash."""
 
     def conflicts(self) -> Iterator[tuple[str, str]]:
-        """A pattern that no file fits."""
         if self.answers is not None and not self.files:
             yield "answers", f"no file {self.answers}"
 

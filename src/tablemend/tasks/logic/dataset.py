@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import count
 from pathlib import Path
 from random import Random
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -19,7 +19,7 @@ from tablemend.config.section import BackendOptions
 from tablemend.datasets.build import build
 from tablemend.datasets.splits import SPLITS, Shares, Split, split_of
 from tablemend.prompting.files import PromptFolder
-from tablemend.prompting.replies import Problem, Unreadable, prose, why_no_answer
+from tablemend.prompting.replies import Unreadable, prose, why_no_answer
 from tablemend.records import RELATIONS, Relation
 from tablemend.runs import Store, write_jsonl
 from tablemend.tasks.logic.generate import CATEGORIES, make_pairs, to_pair
@@ -61,7 +61,6 @@ class LogicSet(Section):
     """Longest output of a model in tokens."""
 
     def conflicts(self) -> Iterator[tuple[str, str]]:
-        """A domain without a relation to make, and settings that nobody would read."""
         for domain in self.domains:
             if not self.of(domain):
                 yield "categories", f"{domain} has none of them: {', '.join(HAVE[domain])}"
@@ -77,60 +76,13 @@ class LogicSet(Section):
         return tuple(one for one in HAVE[domain] if one in self.categories)
 
 
-ENGINE = "logic-2"
+ENGINE = "logic-3"
 PROMPTS = PromptFolder(Path(__file__).parent / "data_prompts")
 STAGES: dict[Domain, str] = {"hotel": "describe", "logic": "translate"}
 
 
-class Unwritten(NamedTuple):
-    """An input for which a model wrote nothing that can be used, and why."""
-
-    system: str
-    input: str
-    problem: Problem
-
-
-def write_outputs(
-    domain: Domain,
-    inputs: Sequence[str],
-    models: Mapping[str, str],
-    options: BackendOptions,
-    sampling: Sampling,
-    seed: int = 0,
-) -> Iterator[Pair | Unwritten]:
-    """What each model writes for each input, as a pair without labels (section 3.3).
-
-    The prompts are those of Figures 2 and 3, in other words; names of models are recorded as the
-    systems of pairs; ``seed`` is of their random streams.
-
-    Raises:
-        Stopped: a server is gone.
-        TablemendError: a model that cannot be used.
-    """
-    for name, model in models.items():
-        requests = [
-            Request(
-                id=f"{domain}.{number}",
-                messages=PROMPTS.render(STAGES[domain], input=text),
-                sampling=sampling,
-                seed=stream_seed(seed, f"{name} {number}"),
-            )
-            for number, text in enumerate(inputs)
-        ]
-        with open_backend(model, options) as backend:
-            answers = ask(backend, requests)
-        for request, text in zip(requests, inputs, strict=True):
-            completion = answers[request.id]
-            try:
-                if problem := why_no_answer(completion):
-                    raise Unreadable(*problem)
-                yield Pair(domain, text, prose(completion.answer).strip(), name)
-            except Unreadable as error:
-                yield Unwritten(name, text, error.problem)
-
-
-def make_all(settings: LogicSet, domain: Domain, counts: Counter[str]) -> Iterator[Pair]:
-    """The pairs of a domain, by the program or by models; what a model did not write is counted.
+def make_pairs_of(settings: LogicSet, domain: Domain, counts: Counter[str]) -> Iterator[Pair]:
+    """The pairs of a domain by the program, or what models write for their inputs.
 
     Raises:
         Stopped: the server of a model is gone.
@@ -145,18 +97,41 @@ def make_all(settings: LogicSet, domain: Domain, counts: Counter[str]) -> Iterat
             to_pair(one, rng, ambiguous=rng.random() < settings.ambiguous)
             for one, rng in zip(make_pairs(n, relations, seed), words, strict=False)
         )
-    if not settings.models:
-        yield from made
-        return
-    inputs = list(dict.fromkeys(pair.input for pair in made))
+    if settings.models:
+        made = write_outputs(settings, domain, list(dict.fromkeys(p.input for p in made)), counts)
+    return made
+
+
+def write_outputs(
+    settings: LogicSet, domain: Domain, inputs: Sequence[str], counts: Counter[str]
+) -> Iterator[Pair]:
+    """What each model writes for each input, as a pair without labels (section 3.3).
+
+    The prompts are those of Figures 2 and 3, in other words; names of models are recorded as the
+    systems of pairs. What a model wrote, or why nothing that can be used, is counted.
+    """
     sampling = Sampling(settings.max_new_tokens, settings.temperature)
-    models, options = settings.models, settings.options
-    for one in write_outputs(domain, inputs, models, options, sampling, seed):
-        if isinstance(one, Pair):
-            counts[f"{domain} {one.system}"] += 1
-            yield one
-        else:
-            counts[f"{domain} {one.system} dropped: {one.problem.kind}"] += 1
+    for name, model in settings.models.items():
+        requests = [
+            Request(
+                id=f"{domain}.{number}",
+                messages=PROMPTS.render(STAGES[domain], input=text),
+                sampling=sampling,
+                seed=stream_seed(settings.seed, f"{name} {number}"),
+            )
+            for number, text in enumerate(inputs)
+        ]
+        with open_backend(model, settings.options) as backend:
+            answers = ask(backend, requests)
+        for request, text in zip(requests, inputs, strict=True):
+            completion = answers[request.id]
+            try:
+                if problem := why_no_answer(completion):
+                    raise Unreadable(*problem)
+                yield Pair(domain, text, prose(completion.answer).strip(), name)
+                counts[f"{domain} {name}"] += 1
+            except Unreadable as error:
+                counts[f"{domain} {name} dropped: {error.problem.kind}"] += 1
 
 
 def make_dataset(settings: LogicSet) -> dict[str, Any]:
@@ -172,7 +147,7 @@ def make_dataset(settings: LogicSet) -> dict[str, Any]:
         counts = Counter[str]()
         found: dict[Split, list[Pair]] = {split: [] for split in SPLITS}
         for domain in settings.domains:
-            for pair in make_all(settings, domain, counts):
+            for pair in make_pairs_of(settings, domain, counts):
                 split = split_of(pair.source_hash, settings.shares)
                 found[split].append(pair)
                 counts[f"{split} {domain}"] += 1

@@ -17,7 +17,7 @@ from random import Random
 from typing import NamedTuple
 
 from tablemend.records import Relation
-from tablemend.tasks.logic.english import EnglishError, readings, say
+from tablemend.tasks.logic.english import word
 from tablemend.tasks.logic.formula import (
     BLOCKS,
     DATA,
@@ -221,13 +221,9 @@ def make_pairs(n: int, categories: Sequence[Relation], seed: int) -> Iterator[Fo
 
 def to_pair(made: FormulaPair, rng: Random, ambiguous: bool = False) -> Pair:
     """The pair as annotators are shown it; what is said ambiguously is labelled as it was meant."""
-    output = say(made.output, rng, ambiguous=ambiguous)
-    try:
-        is_open = ambiguous and len(readings(output)) > 1
-    except EnglishError:  # too many readings
-        is_open = True
-    input = show_indented(made.input)
-    return Pair("logic", input, output, SYSTEM, (made.category,), ambiguous=is_open)
+    input, output = show_indented(made.input), word(made.output, rng, ambiguous=ambiguous)
+    labels = (made.category,)
+    return Pair("logic", input, output.text, SYSTEM, labels, ambiguous=output.ambiguous)
 
 
 # ---- worlds ----

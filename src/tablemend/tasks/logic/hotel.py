@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from functools import cache
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
@@ -22,6 +21,95 @@ from tablemend.tasks.logic.pair import Kind, Pair, Span
 SYSTEM = "program"
 HARMLESS: tuple[Kind, ...] = ("subjective", "vague", "unverifiable", "inferable")
 _MARKED = re.compile(r"<(\w+):([^>]*)>")
+
+
+WORDS: Mapping[str, Any] = yaml.safe_load(Path(__file__).with_name("hotel.yaml").read_text("utf-8"))
+ATTRIBUTES: Mapping[str, Mapping[str, Any]] = WORDS["attributes"]
+"""Attributes with several values: ``general`` can be said of any of them, ``frames`` are sentences
+with a list of them, and ``values`` has for each what a text may call it, article included."""
+NAME, STARS, CITY, COUNTRY = "Name", "Star rating", "City", "Country"
+TYPE = "Accommodation type"
+SINGLE = (NAME, STARS, CITY, COUNTRY, TYPE)
+"""Attributes with one value, in the order of the paper."""
+MOST_VALUES = 3
+"""Of one attribute (Annotating Hallucinations, Appendix A)."""
+_LEFT_OUT = {STARS: 0.1, COUNTRY: 0.15, TYPE: 0.1}
+"""Share of records that do not say it."""
+_LIST_SHARE = 0.65
+"""Share of records that have each of the attributes with several values."""
+
+
+class Fact(NamedTuple):
+    """One value of one attribute."""
+
+    attribute: str
+    value: str
+
+
+class Hotel(NamedTuple):
+    """A record: its facts in the order in which they are shown."""
+
+    facts: tuple[Fact, ...]
+
+    def get(self, attribute: str) -> str | None:
+        """The first value of an attribute."""
+        return next((fact.value for fact in self.facts if fact.attribute == attribute), None)
+
+    def lines(self) -> dict[str, list[str]]:
+        """The values of each attribute."""
+        found: dict[str, list[str]] = {}
+        for attribute, value in self.facts:
+            found.setdefault(attribute, []).append(value)
+        return found
+
+    def shown(self) -> str:
+        """The input text: ``Attribute: value; value``, a line each."""
+        return "\n".join(f"{name}: {'; '.join(values)}" for name, values in self.lines().items())
+
+    def spans(self, missing: Collection[Fact]) -> tuple[Span, ...]:
+        """Where facts are in :meth:`shown`: a value, or the line if all of its values are asked."""
+        found: list[Span] = []
+        start = 0
+        for name, values in self.lines().items():
+            place, own = start + len(name) + 2, list[Span]()
+            for value in values:
+                own += [(place, place + len(value))] if (name, value) in missing else []
+                place += len(value) + 2
+            whole = len(own) == len(values) and name not in SINGLE
+            found += [(start, place - 2)] if whole else own
+            start = place - 1
+        return tuple(found)
+
+
+def make_hotel(rng: Random) -> Hotel:
+    """A record with a name and a city, mostly stars, country and type, and one list or more."""
+    name = f"{rng.choice(WORDS['names']['first'])} {rng.choice(WORDS['names']['second'])}"
+    if rng.random() < 0.4:
+        city, country = rng.choice(list(WORDS["capitals"].items()))
+    else:
+        city, country = rng.choice(WORDS["cities"]), rng.choice(list(WORDS["countries"]))
+    single = (name, str(rng.randint(1, 5)), city, country, rng.choice(WORDS["types"]))
+    facts = [
+        Fact(attribute, value)
+        for attribute, value in zip(SINGLE, single, strict=True)
+        if rng.random() >= _LEFT_OUT.get(attribute, 0)
+    ]
+    kept = [one for one in ATTRIBUTES if rng.random() < _LIST_SHARE]
+    for attribute in kept or [rng.choice(list(ATTRIBUTES))]:
+        values = list(ATTRIBUTES[attribute]["values"])
+        for value in rng.sample(values, rng.randint(1, MOST_VALUES)):
+            if not is_near(value, facts):
+                facts.append(Fact(attribute, value))
+    return Hotel(tuple(facts))
+
+
+def is_near(value: str, facts: Iterable[Fact]) -> bool:
+    """Whether one of the facts may say it already, or follow from it: a minibar and a fridge."""
+    had = {fact.value for fact in facts}
+    return value in had or any(value in group and had & set(group) for group in WORDS["near"])
+
+
+# ---- descriptions ----
 
 
 def hotel_pairs(n: int, seed: int = 0, relations: Sequence[Relation] = RELATIONS) -> Iterator[Pair]:
@@ -44,7 +132,7 @@ def describe(hotel: Hotel, relation: Relation, rng: Random) -> Pair:
     plan = _Plan(hotel, rng)
     if relation == "tautologous":
         plan.omitted = set(hotel.facts)
-        said: Iterable[str] = rng.sample(lexicon()["tautologies"], rng.randint(2, 4))
+        said: Iterable[str] = rng.sample(WORDS["tautologies"], rng.randint(2, 4))
     else:
         plan.make(relation)
         said = list(plan.sentences())
@@ -105,9 +193,8 @@ class _Plan:
     """
 
     def __init__(self, hotel: Hotel, rng: Random) -> None:
-        self.hotel, self.rng, self.data = hotel, rng, lexicon()
-        self.attributes: dict[str, Attribute] = self.data["attributes"]
-        self.lists = [fact for fact in hotel.facts if fact.attribute in self.attributes]
+        self.hotel, self.rng = hotel, rng
+        self.lists = [fact for fact in hotel.facts if fact.attribute in ATTRIBUTES]
         self.omitted: set[Fact] = set()
         self.changed: dict[str, str] = {}
         self.added: list[Fact] = []
@@ -151,9 +238,8 @@ class _Plan:
             self.omitted = set(rng.sample(pool, min(rng.choice((1, 1, 2)), len(self.lists))))
 
     def extra(self, count: int) -> list[Fact]:
-        own = self.attributes.items()
-        names = {name: one.values for name, one in own if name not in self.general}
-        pool = [Fact(name, value) for name, values in names.items() for value in values]
+        names = [name for name in ATTRIBUTES if name not in self.general]
+        pool = [Fact(name, value) for name in names for value in ATTRIBUTES[name]["values"]]
         found: list[Fact] = []
         for fact in self.rng.sample(pool, len(pool)):
             if len(found) < count and not is_near(fact.value, [*self.hotel.facts, *found]):
@@ -176,12 +262,12 @@ class _Plan:
 
     def others(self, fact: Fact) -> list[str]:
         """Values that exclude a fact without contradicting what everybody knows."""
-        exclusive, capitals = self.data["exclusive"], self.data["capitals"]
+        exclusive, capitals = WORDS["exclusive"], WORDS["capitals"]
         pools = {
             STARS: map(str, range(1, 6)),
             TYPE: exclusive if fact.value in exclusive else (),
-            CITY: self.data["cities"],
-            COUNTRY: () if self.hotel.get(CITY) in capitals else self.data["countries"],
+            CITY: WORDS["cities"],
+            COUNTRY: () if self.hotel.get(CITY) in capitals else WORDS["countries"],
         }
         return [value for value in pools.get(fact.attribute, ()) if value != fact.value]
 
@@ -191,7 +277,7 @@ class _Plan:
         ways = ["deny"]
         if stars and not self.least:
             ways.append("stars")
-        if self.hotel.get(CITY) in self.data["capitals"] and country:
+        if self.hotel.get(CITY) in WORDS["capitals"] and country:
             ways.append("capital")
         way = rng.choice(ways)
         if way == "stars":
@@ -199,7 +285,7 @@ class _Plan:
             other = rng.choice([str(n) for n in range(1, 6) if str(n) != stars])
             self.closing.append(self.rating(other, "wrong"))
         elif way == "capital":
-            others = [one for one in self.data["countries"] if one != country]
+            others = [one for one in WORDS["countries"] if one != country]
             self.changed[COUNTRY] = rng.choice(others)
         else:
             said = [fact for fact in self.lists if fact not in self.omitted]
@@ -208,9 +294,9 @@ class _Plan:
             self.deny(rng.choice(said))
 
     def deny(self, fact: Fact) -> None:
-        phrase = self.rng.choice(self.attributes[fact.attribute].values[fact.value])
+        phrase = self.rng.choice(ATTRIBUTES[fact.attribute]["values"][fact.value])
         bare = re.sub(r"^an? ", "", phrase)
-        text = self.rng.choice(self.data["denials"]).format(thing=bare, a_thing=phrase, It="It")
+        text = self.rng.choice(WORDS["denials"]).format(thing=bare, a_thing=phrase, It="It")
         self.closing.append(_mark("wrong", text))
 
     # ---- in which words ----
@@ -222,7 +308,7 @@ class _Plan:
         stars, wrong = self.said(STARS)
         if late and stars:
             middle.append(self.rating(stars, wrong))
-        for name, own in self.attributes.items():
+        for name, own in ATTRIBUTES.items():
             listed = [f for f in self.hotel.facts if f not in self.omitted and f.attribute == name]
             listed += [fact for fact in self.added if fact.attribute == name]
             if listed:
@@ -230,13 +316,13 @@ class _Plan:
                 middle.append(self.listing(name, listed))
             # Now and then beside the list too: it follows from it, and gives nothing away.
             if name in self.general or (listed and rng.random() < 0.05):
-                general = rng.choice(own.general)
-                middle.append(rng.choice(self.data["generals"]).format(general=general))
+                general = rng.choice(own["general"])
+                middle.append(rng.choice(WORDS["generals"]).format(general=general))
         for kind, count in self.harmless.items():
-            pool: list[str] = self.data["harmless"][kind].get("sentences", ())
+            pool: list[str] = WORDS["harmless"][kind].get("sentences", ())
             middle += [_mark(kind, one) for one in rng.sample(pool, min(count, len(pool)))]
         if rng.random() < 0.15:
-            middle.append(rng.choice(self.data["tautologies"]))
+            middle.append(rng.choice(WORDS["tautologies"]))
         rng.shuffle(middle)
         for sentence in self.closing:  # behind what it may contradict, or before
             middle.insert(rng.randint(0, len(middle)), sentence)
@@ -257,30 +343,30 @@ class _Plan:
         return None if value is None or Fact(attribute, value) in self.omitted else value, None
 
     def rating(self, stars: str, kind: Kind | None) -> str:
-        text = self.rng.choice(self.data["ratings"]).format(n=self.data["star"][int(stars) - 1])
+        text = self.rng.choice(WORDS["ratings"]).format(n=WORDS["star"][int(stars) - 1])
         return _mark(kind, text)
 
     def opening(self, late: bool) -> str:
         """Name, place and, unless they come late, stars."""
-        rng, data, stay = self.rng, self.data, ""
+        rng, stay = self.rng, ""
         if self.takes("subjective"):
-            word = rng.choice(data["harmless"]["subjective"]["words"])
+            word = rng.choice(WORDS["harmless"]["subjective"]["words"])
             stay = f"{_mark('subjective', word)} "
         stars, kind = self.said(STARS)
         if stars and not late:
-            written = rng.choice((stars, data["star"][int(stars) - 1]))
+            written = rng.choice((stars, WORDS["star"][int(stars) - 1]))
             stay += f"{_mark(kind, f'{written}-star')} "
         type_, kind = self.said(TYPE)
         stay += _mark(kind, type_.lower()) if type_ else rng.choice(("property", "place"))
         if self.least:
             fewer = rng.randint(1, int(str(self.hotel.get(STARS))) - 1)
-            stay += f" with at least {data['star'][fewer - 1]} star{'s' * (fewer > 1)}"
+            stay += f" with at least {WORDS['star'][fewer - 1]} star{'s' * (fewer > 1)}"
         city, kind = self.said(CITY)
         vague = self.takes("vague")
-        where = _mark("vague", rng.choice(data["harmless"]["vague"]["place"])) if vague else "in"
+        where = _mark("vague", rng.choice(WORDS["harmless"]["vague"]["place"])) if vague else "in"
         place = f"located {where} {_mark(kind, str(city))}"
         country, kind = self.said(COUNTRY)
-        home = data["capitals"].get(city)
+        home = WORDS["capitals"].get(city)
         if country:
             place += f", {_mark(kind, country)}"
         elif home and self.hotel.get(COUNTRY) is None and self.takes("inferable"):
@@ -288,15 +374,15 @@ class _Plan:
         first = _MARKED.sub(r"\2", stay)
         article = "an" if first[0] in "aeiou" and not first.startswith(("one", "uni")) else "a"
         slots = {"name": self.hotel.get(NAME), "a": article, "stay": stay, "place": place}
-        text: str = rng.choice(data["openings"]).format(**slots, Place=_capital(place))
+        text: str = rng.choice(WORDS["openings"]).format(**slots, Place=_capital(place))
         return text
 
     def listing(self, attribute: str, facts: Sequence[Fact]) -> str:
         """A sentence with values of one attribute; wrong as a whole where every value is."""
-        rng, harmless = self.rng, self.data["harmless"]
+        rng, harmless = self.rng, WORDS["harmless"]
         items = []
         for fact in facts:
-            phrase: str = rng.choice(self.attributes[attribute].values[fact.value])
+            phrase: str = rng.choice(ATTRIBUTES[attribute]["values"][fact.value])
             inferable = [
                 harmless["inferable"][side].get(fact.value) for side in ("before", "after")
             ]
@@ -306,7 +392,7 @@ class _Plan:
                 phrase = self.likely(phrase, *inferable)
             items.append(phrase)
         listed = " and ".join([*filter(None, [", ".join(items[:-1])]), items[-1]])
-        template = rng.choice(self.attributes[attribute].frames)
+        template = rng.choice(ATTRIBUTES[attribute]["frames"])
         rooms = "the rooms"
         if "ooms}" in template and self.takes("unverifiable"):
             rooms = f"{_mark('unverifiable', rng.choice(harmless['unverifiable']['rooms']))} rooms"
@@ -319,112 +405,7 @@ class _Plan:
 
     def likely(self, phrase: str, before: str | None, after: str | None) -> str:
         if after:
-            demonym = self.data["countries"].get(self.hotel.get(COUNTRY), "local")
+            demonym = WORDS["countries"].get(self.hotel.get(COUNTRY), "local")
             return f"{phrase} {_mark('inferable', after.format(demonym=demonym))}"
         article, bare = re.findall(r"^(an? )?(.*)", phrase)[0]
         return f"{article and 'a '}{_mark('inferable', str(before))} {bare}"
-
-
-NAME, STARS, CITY, COUNTRY = "Name", "Star rating", "City", "Country"
-TYPE = "Accommodation type"
-SINGLE = (NAME, STARS, CITY, COUNTRY, TYPE)
-"""Attributes with one value, in the order of the paper."""
-MOST_VALUES = 3
-"""Of one attribute (Annotating Hallucinations, Appendix A)."""
-_LEFT_OUT = {STARS: 0.1, COUNTRY: 0.15, TYPE: 0.1}
-"""Share of records that do not say it."""
-_LIST_SHARE = 0.65
-"""Share of records that have each of the attributes with several values."""
-
-
-class Fact(NamedTuple):
-    """One value of one attribute."""
-
-    attribute: str
-    value: str
-
-
-class Hotel(NamedTuple):
-    """A record: its facts in the order in which they are shown."""
-
-    facts: tuple[Fact, ...]
-
-    def get(self, attribute: str) -> str | None:
-        """The first value of an attribute."""
-        return next((fact.value for fact in self.facts if fact.attribute == attribute), None)
-
-    def lines(self) -> dict[str, list[str]]:
-        """The values of each attribute."""
-        found: dict[str, list[str]] = {}
-        for attribute, value in self.facts:
-            found.setdefault(attribute, []).append(value)
-        return found
-
-    def shown(self) -> str:
-        """The input text: ``Attribute: value; value``, a line each."""
-        return "\n".join(f"{name}: {'; '.join(values)}" for name, values in self.lines().items())
-
-    def spans(self, missing: Collection[Fact]) -> tuple[Span, ...]:
-        """Where facts are in :meth:`shown`: a value, or the line if all of its values are asked."""
-        found: list[Span] = []
-        start = 0
-        for name, values in self.lines().items():
-            place, own = start + len(name) + 2, list[Span]()
-            for value in values:
-                own += [(place, place + len(value))] if (name, value) in missing else []
-                place += len(value) + 2
-            whole = len(own) == len(values) and name not in SINGLE
-            found += [(start, place - 2)] if whole else own
-            start = place - 1
-        return tuple(found)
-
-
-class Attribute(NamedTuple):
-    """The words of an attribute with several values.
-
-    ``general`` can be said of any of its values, ``frames`` are sentences with a list of values,
-    and ``values`` has for each what a text may call it, article included.
-    """
-
-    general: list[str]
-    frames: list[str]
-    values: Mapping[str, list[str]]
-
-
-@cache
-def lexicon() -> dict[str, Any]:
-    """All of hotel.yaml, its attributes as :class:`Attribute`."""
-    data = yaml.safe_load(Path(__file__).with_name("hotel.yaml").read_text("utf-8"))
-    attributes = {name: Attribute(**own) for name, own in data["attributes"].items()}
-    return {**data, "attributes": attributes}
-
-
-def make_hotel(rng: Random) -> Hotel:
-    """A record with a name and a city, mostly stars, country and type, and one list or more."""
-    data = lexicon()
-    attributes: dict[str, Attribute] = data["attributes"]
-    name = f"{rng.choice(data['names']['first'])} {rng.choice(data['names']['second'])}"
-    if rng.random() < 0.4:
-        city, country = rng.choice(list(data["capitals"].items()))
-    else:
-        city, country = rng.choice(data["cities"]), rng.choice(list(data["countries"]))
-    single = (name, str(rng.randint(1, 5)), city, country, rng.choice(data["types"]))
-    facts = [
-        Fact(attribute, value)
-        for attribute, value in zip(SINGLE, single, strict=True)
-        if rng.random() >= _LEFT_OUT.get(attribute, 0)
-    ]
-    kept = [one for one in attributes if rng.random() < _LIST_SHARE]
-    for attribute in kept or [rng.choice(list(attributes))]:
-        values = list(attributes[attribute].values)
-        for value in rng.sample(values, rng.randint(1, MOST_VALUES)):
-            if not is_near(value, facts):
-                facts.append(Fact(attribute, value))
-    return Hotel(tuple(facts))
-
-
-def is_near(value: str, facts: Iterable[Fact]) -> bool:
-    """Whether one of the facts may say it already, or follow from it: a minibar and a fridge."""
-    had = {fact.value for fact in facts}
-    near = lexicon()["near"]
-    return value in had or any(value in group and had & set(group) for group in near)

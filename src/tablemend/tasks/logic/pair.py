@@ -150,11 +150,6 @@ class Step(NamedTuple):
     no: Step | Relation
 
 
-def walk(domain: Domain, answers: Answers, added: bool = True) -> Question | Relation:
-    """The next question, or the relation that the answers lead to; see :func:`follow`."""
-    return follow(domain, answers, added)[1]
-
-
 def follow(
     domain: Domain, answers: Answers, added: bool = True
 ) -> tuple[dict[str, bool], Question | Relation]:
@@ -199,62 +194,34 @@ def paths(node: Step | Relation) -> Iterator[tuple[Answers, Relation]]:
             yield {node.question.id: answer, **way}, leaf
 
 
-def _questions(node: Step | Relation) -> dict[str, Question]:
-    if not isinstance(node, Step):
-        return {}
-    return {node.question.id: node.question, **_questions(node.yes), **_questions(node.no)}
-
-
-def read_tree(
-    data: Mapping[str, Any],
-) -> tuple[dict[Domain, Step], dict[Relation, tuple[str, str]], dict[Ambiguity, str]]:
-    """The trees, the titles and meanings of the relations, and the kinds of ambiguity.
-
-    Raises:
-        ValueError: a step without both ways, an unknown question or relation, a question twice on
-            one way, a relation that two ways lead to, or anything that is never used.
-    """
-    if tuple(data["relations"]) != RELATIONS or tuple(data["ambiguities"]) != AMBIGUITIES:
-        raise ValueError("relations and ambiguities: all of the records', in their order")
-    trees = {domain: _step(data[domain], data["questions"], domain) for domain in DOMAINS}
-    for domain, tree in trees.items():
-        ways = list(paths(tree))
-        apart = {(*_told(way).items(), relation) for way, relation in ways}
-        if len(apart) > len({relation for _, relation in ways}):
-            raise ValueError(f"{domain}: two ways lead to one relation")
-    if unused := data["questions"].keys() - set().union(*map(_questions, trees.values())):
-        raise ValueError(f"questions that no tree asks: {', '.join(sorted(unused))}")
-    return trees, {k: tuple(v) for k, v in data["relations"].items()}, data["ambiguities"]
-
-
-def _step(
-    data: Any, questions: Mapping[str, Any], domain: Domain, above: tuple[str, ...] = ()
-) -> Step:
-    if not isinstance(data, dict) or data.keys() != {"ask", True, False}:
-        raise ValueError(f"{domain}: a step needs ask, yes and no, has {sorted(map(str, data))}")
-    name = data["ask"]
-    if name not in questions or name in above:
-        raise ValueError(f"{domain}: {name} is no question, or is asked twice on one way")
-    fields = {**questions[name], **questions[name].get(domain, {})}
-    ways: list[Step | Relation] = []
-    for way in (data[True], data[False]):
-        leaf = [relation for relation in RELATIONS if relation == way]
-        if isinstance(way, str) and not leaf:
-            raise ValueError(f"{domain}: no relation {way}")
-        ways += leaf or [_step(way, questions, domain, (*above, name))]
-    return Step(Question(name, fields["ask"], fields["means"], fields.get("unless")), *ways)
-
-
-def _told(way: Answers) -> Answers:
-    return {name: answer for name, answer in way.items() if name != AMBIGUOUS}
-
-
 _DATA: Mapping[str, Any] = yaml.safe_load(Path(__file__).with_name("tree.yaml").read_text("utf-8"))
-TREES, RELATION_WORDS, AMBIGUITY_WORDS = read_tree(_DATA)
+RELATION_WORDS: dict[Relation, tuple[str, str]] = {
+    k: tuple(v) for k, v in _DATA["relations"].items()
+}
+"""Title and meaning of each relation."""
+AMBIGUITY_WORDS: dict[Ambiguity, str] = _DATA["ambiguities"]
 WORDING: Mapping[str, Any] = _DATA["wording"]
 """What else is asked beside the questions of the tree, and how to answer."""
+QUESTIONS: dict[Domain, dict[str, Question]] = {domain: {} for domain in DOMAINS}
+"""The questions of each domain by their id, from the root of its tree."""
+
+
+def _read_tree(data: Any, domain: Domain) -> Step | Relation:
+    """A step of tree.yaml with all below it; its question is noted in :data:`QUESTIONS`."""
+    if not isinstance(data, dict):
+        return next(relation for relation in RELATIONS if relation == data)
+    words = _DATA["questions"][data["ask"]]
+    fields = {**words, **words.get(domain, {})}
+    question = Question(data["ask"], fields["ask"], fields["means"], fields.get("unless"))
+    QUESTIONS[domain].setdefault(question.id, question)
+    return Step(question, _read_tree(data[True], domain), _read_tree(data[False], domain))
+
+
+TREES = {domain: _read_tree(_DATA[domain], domain) for domain in DOMAINS}
 _PATHS: dict[Domain, dict[Relation, Answers]] = {
-    domain: {relation: _told(way) for way, relation in paths(TREES[domain])} for domain in DOMAINS
+    domain: {
+        relation: {name: answer for name, answer in way.items() if name != AMBIGUOUS}
+        for way, relation in paths(tree)
+    }
+    for domain, tree in TREES.items()
 }
-QUESTIONS = {domain: _questions(tree) for domain, tree in TREES.items()}
-"""The questions of each domain by their id."""

@@ -33,7 +33,7 @@ from tablemend.tasks.logic.pair import (
     Pair,
     Question,
     Span,
-    walk,
+    follow,
 )
 
 T = TypeVar("T")
@@ -214,7 +214,7 @@ def annotate(
             yield from mark("divergent_input", shown)
             yield from mark("divergent_output")
             shown, marks["wrong"] = "", ()
-        while isinstance(asked := walk(pair.domain, path, added), Question):
+        while isinstance(asked := follow(pair.domain, path, added)[1], Question):
             path[asked.id] = yield _turn(shown, asked)
             shown = ""
             if asked.id == AMBIGUOUS and path[AMBIGUOUS]:

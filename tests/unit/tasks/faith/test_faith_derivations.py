@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tablemend.tables.table import Table
@@ -21,88 +23,53 @@ INCOME = Table.of(
 EVIDENCE = Evidence([INCOME])
 
 
-@pytest.mark.parametrize(
-    ("span", "masked", "formula", "scenario", "cells"),
-    [
-        (
-            "$78.5 billion",
-            "Automotive sales revenue was [MASK] in 2023.",
-            "value",
-            "A",
-            ["$78,509"],
-        ),
-        ("$8,319 million", "Services revenue rose to [MASK] in 2023.", "value", "A", ["8,319"]),
-        ("$4.30", "Diluted earnings per share were [MASK] in 2023.", "value", "A", ["$4.30"]),
-        ("18.2%", "Gross margin fell to [MASK] in 2023.", "value", "A", ["18.2%"]),
-        (
-            "$11.30 billion",
-            "Automotive sales revenue increased by [MASK] in 2023.",
-            "difference",
-            "B",
-            ["$78,509", "$67,210"],
-        ),
-        (
-            "17%",
-            "Automotive sales revenue increased [MASK], in 2023.",
-            "change",
-            "B",
-            ["$78,509", "$67,210"],
-        ),
-        (
-            "10%",
-            "Services and other revenue was [MASK] of total revenue in 2023.",
-            "share",
-            "C",
-            ["8,319", "86,828"],
-        ),
-        (
-            "7.4 percentage points",
-            "The decrease in gross margin was [MASK].",
-            "difference",
-            "B",
-            ["18.2%", "25.6%"],
-        ),
-        (
-            "17%",
-            "The [MASK] increase in automotive sales revenue was driven by services.",
-            "change",
-            "B",
-            ["$78,509", "$67,210"],
-        ),
-        (
-            "$2,228 million",
-            "We saw a rise of $11 billion in automotive sales revenue and an increase of [MASK] in "
-            "services and other revenue.",
-            "difference",
-            "B",
-            ["8,319", "6,091"],
-        ),
-        (
-            "$86,828 million",
-            "Automotive sales revenue and services and other revenue together came to [MASK] in "
-            "2023.",
-            "sum",
-            "C",
-            ["$78,509", "8,319"],
-        ),
-        (
-            "9.4 times",
-            "The ratio of automotive sales revenue to services and other revenue was [MASK] in "
-            "2023.",
-            "ratio",
-            "C",
-            ["$78,509", "8,319"],
-        ),
-    ],
-)
+# the sentence with its number in brackets; formula and scenario; cells
+DERIVED = [
+    ("Automotive sales revenue was [$78.5 billion] in 2023.", "value A", "$78,509"),
+    ("Services revenue rose to [$8,319 million] in 2023.", "value A", "8,319"),
+    ("Diluted earnings per share were [$4.30] in 2023.", "value A", "$4.30"),
+    ("Gross margin fell to [18.2%] in 2023.", "value A", "18.2%"),
+    (
+        "Automotive sales revenue increased by [$11.30 billion] in 2023.",
+        *("difference B", "$78,509 $67,210"),
+    ),
+    ("Automotive sales revenue increased [17%], in 2023.", "change B", "$78,509 $67,210"),
+    (
+        "Services and other revenue was [10%] of total revenue in 2023.",
+        *("share C", "8,319 86,828"),
+    ),
+    ("The decrease in gross margin was [7.4 percentage points].", "difference B", "18.2% 25.6%"),
+    (
+        "The [17%] increase in automotive sales revenue was driven by services.",
+        *("change B", "$78,509 $67,210"),
+    ),
+    (
+        "We saw a rise of $11 billion in automotive sales revenue and an increase of "
+        "[$2,228 million] in services and other revenue.",
+        *("difference B", "8,319 6,091"),
+    ),
+    (
+        "Automotive sales revenue and services and other revenue together came to "
+        "[$86,828 million] in 2023.",
+        *("sum C", "$78,509 8,319"),
+    ),
+    (
+        "The ratio of automotive sales revenue to services and other revenue was [9.4 times] in "
+        "2023.",
+        *("ratio C", "$78,509 8,319"),
+    ),
+]
+
+
+@pytest.mark.parametrize(("sentence", "how", "cells"), DERIVED)
 def test_a_number_is_derived_from_the_cells_that_its_sentence_names(
-    span: str, masked: str, formula: str, scenario: str, cells: list[str]
+    sentence: str, how: str, cells: str
 ) -> None:
-    found = EVIDENCE.derive(masked, span)
-    assert found is not None
-    assert (found.formula, found.scenario) == (formula, scenario)
-    assert [one.text for one in found.operands] == cells
-    assert cells[0] in found.explanation
+    before, span, after = re.split(r"[\[\]]", sentence)
+    found = EVIDENCE.derive(f"{before}[MASK]{after}", span)
+    assert found is not None and f"{found.formula} {found.scenario}" == how
+    assert [one.text for one in found.operands] == cells.split()
+    assert found.operands[0].text in found.explanation
 
 
 @pytest.mark.parametrize(

@@ -79,7 +79,7 @@ def read(tmp_path: Path) -> Callable[[str | bytes], Report]:
     def read_text(content: str | bytes, name: str = "123_10-K.htm") -> Report:
         path = tmp_path / name
         path.write_bytes(content.encode() if isinstance(content, str) else content)
-        return open_report(Place(str(path), 0, name, "")).report
+        return open_report(Place(str(path), 0, name, ""))
 
     return read_text
 
@@ -139,13 +139,6 @@ HEADINGS = {
 }
 
 
-@pytest.mark.parametrize("heading", HEADINGS.values(), ids=HEADINGS)
-def test_item_7_is_found_however_its_heading_is_set(heading: str, read: Read) -> None:
-    report = read(filing(heading))
-    assert len(report.tables) == 1 and report.tables[0].title == INTRO
-    assert len(report.sentences) == 5
-
-
 NEXTS = {
     "7A": "<p>ITEM 7A. QUANTITATIVE AND QUALITATIVE DISCLOSURES ABOUT MARKET RISK</p>",
     "7(a)": "<p>Item 7(a). Quantitative and Qualitative Disclosures About Market Risk</p>",
@@ -160,12 +153,6 @@ NEXTS = {
 }
 
 
-@pytest.mark.parametrize("after", NEXTS.values(), ids=NEXTS)
-def test_the_next_item_ends_it(after: str, read: Read) -> None:
-    report = read(filing(after=after))
-    assert len(report.tables) == 1 and len(report.sentences) == 5
-
-
 REFERENCES = {
     "see": "<p>See Item 7. Management's Discussion and Analysis for more.</p>",
     "quoted": "<p>&#8220;Item 7. Management's Discussion and Analysis&#8221; says more.</p>",
@@ -176,10 +163,39 @@ REFERENCES = {
 }
 
 
-@pytest.mark.parametrize("reference", REFERENCES.values(), ids=REFERENCES)
-def test_references_to_item_7_do_not_begin_it(reference: str, read: Read) -> None:
-    report = read(filing(before=f"{reference}<p>Other words. {8 * PROSE}</p>"))
-    assert len(report.tables) == 1 and len(report.sentences) == 5
+LISTED = "".join(
+    f"<tr><td>Item {one}</td></tr>"
+    for one in ("1. Business", "1A. Risk Factors", f"7. {TITLE}", "8. Financial Statements")
+)
+INDEX = "".join(f"<p>Item {n}. {name}</p>" for n, name in ((7, TITLE), (8, "Financials")))
+NESTED = f"<table><tr><td><p>{INTRO}</p>{TABLE}</td><td><p>{PROSE}</p></td></tr></table>"
+SAME = {
+    **{f"heading: {name}": filing(one) for name, one in HEADINGS.items()},
+    **{f"next item: {name}": filing(after=one) for name, one in NEXTS.items()},
+    **{
+        f"reference before it: {name}": filing(before=f"{one}<p>Other words. {8 * PROSE}</p>")
+        for name, one in REFERENCES.items()
+    },
+    "contents without page numbers": filing(before=f"<table>{LISTED}</table>"),
+    "no item numbers: ends at the next title": page(
+        f"<h1>ABOUT US</h1><p>{PROSE}</p><h1>{TITLE.upper().replace('&#8217;S', '')}</h1>",
+        f"<p>{INTRO}</p>{TABLE}<p>{PROSE}</p><h1>REPORT OF INDEPENDENT AUDITORS</h1>",
+        f"<p>{20 * PROSE}</p>{TABLE}<h1>FORM 10-K CROSS REFERENCE</h1>{INDEX}",
+    ),
+    "a whole submission": (
+        f"<SEC-DOCUMENT>1.txt\n<SEC-HEADER>ACCESSION</SEC-HEADER>\n<DOCUMENT>\n<TYPE>10-K\n<TEXT>\n"
+        f"{filing()}</TEXT>\n</DOCUMENT>\n<DOCUMENT>\n<TYPE>EX-13\n<TEXT>\n<p>Item 7. {TITLE}</p>"
+        f"<p>{20 * PROSE}</p></TEXT></DOCUMENT>\n<DOCUMENT>\n<TYPE>ZIP\n<TEXT>begin 644 a.zip\n"
+        "M4$L#!!0````(`'0!</TEXT></DOCUMENT>"
+    ),
+    "tables that hold tables": page("<table><tr><td>", filing(body=NESTED), "</td></tr></table>"),
+}
+
+
+@pytest.mark.parametrize("text", SAME.values(), ids=SAME)
+def test_item_7_is_found_and_ends_however_a_filing_is_set(text: str, read: Read) -> None:
+    report = read(text)
+    assert [table.title for table in report.tables] == [INTRO] and len(report.sentences) == 5
 
 
 def test_references_inside_do_not_end_it(read: Read) -> None:
@@ -192,25 +208,6 @@ def test_references_inside_do_not_end_it(read: Read) -> None:
     report = read(filing(body=f"{inside}<p>{INTRO}</p>{TABLE}<p>{PROSE}</p>"))
     assert len(report.tables) == 1
     assert report.sentences[-1].startswith("Our liquidity")
-
-
-def test_a_table_of_contents_without_page_numbers_is_not_item_7(read: Read) -> None:
-    items = ("1. Business", "1A. Risk Factors", f"7. {TITLE}", "8. Financial Statements")
-    listed = "".join(f"<tr><td>Item {one}</td></tr>" for one in items)
-    report = read(filing(before=f"<table>{listed}</table>"))
-    assert len(report.tables) == 1 and len(report.sentences) == 5
-
-
-def test_a_report_without_item_numbers_ends_at_the_next_title(read: Read) -> None:
-    index = "".join(f"<p>Item {n}. {name}</p>" for n, name in ((7, TITLE), (8, "Financials")))
-    report = read(
-        page(
-            f"<h1>ABOUT US</h1><p>{PROSE}</p><h1>{TITLE.upper().replace('&#8217;S', '')}</h1>",
-            f"<p>{INTRO}</p>{TABLE}<p>{PROSE}</p><h1>REPORT OF INDEPENDENT AUDITORS</h1>",
-            f"<p>{20 * PROSE}</p>{TABLE}<h1>FORM 10-K CROSS REFERENCE</h1>{index}",
-        )
-    )
-    assert len(report.tables) == 1 and len(report.sentences) == 5
 
 
 def test_references_to_an_item_before_inside_do_not_cut_it(read: Read) -> None:
@@ -231,17 +228,6 @@ def test_running_text_behind_the_heading_in_its_paragraph_is_kept(read: Read) ->
     assert report.sentences[0] == "We had a good year."
     report = read(filing(f"<p>Item 7. {TITLE} The year was good. {PROSE}</p>", TABLE))
     assert report.sentences[0] == "The year was good."
-
-
-def test_only_the_annual_report_of_a_whole_submission_is_read(read: Read) -> None:
-    report = read(
-        f"<SEC-DOCUMENT>1.txt\n<SEC-HEADER>ACCESSION</SEC-HEADER>\n<DOCUMENT>\n<TYPE>10-K\n<TEXT>\n"
-        f"{filing()}</TEXT>\n</DOCUMENT>\n<DOCUMENT>\n<TYPE>EX-13\n<TEXT>\n<p>Item 7. {TITLE}</p>"
-        f"<p>{20 * PROSE}</p></TEXT></DOCUMENT>\n<DOCUMENT>\n<TYPE>ZIP\n<TEXT>begin 644 a.zip\n"
-        "M4$L#!!0````(`'0!</TEXT></DOCUMENT>",
-        name="123_all.txt",
-    )
-    assert len(report.tables) == 1 and len(report.sentences) == 5
 
 
 UNITS = {
@@ -487,13 +473,6 @@ def test_entities_that_a_file_declares_are_neither_expanded_nor_fetched(
     report = read(declared + filing(body=f"{inside}<p>{INTRO}</p>{TABLE}"), name="123_x.xhtml")
     assert "secret" not in str(report) and "haha" not in " ".join(report.sentences)
     assert report.sentences[-1].endswith("AT&T < 5.")
-
-
-def test_tables_that_hold_tables_are_read_from_the_inside(read: Read) -> None:
-    nested = f"<table><tr><td><p>{INTRO}</p>{TABLE}</td><td><p>{PROSE}</p></td></tr></table>"
-    report = read(page("<table><tr><td>", filing(body=nested), "</td></tr></table>"))
-    assert len(report.tables) == 1 and report.tables[0].title == INTRO
-    assert len(report.sentences) == 5
 
 
 BAD: dict[str, tuple[str, str | bytes, str]] = {

@@ -13,15 +13,16 @@ import pytest
 
 from tablemend.records import RELATIONS, Relation
 from tablemend.tasks.logic.hotel import (
+    ATTRIBUTES,
     HARMLESS,
     MOST_VALUES,
     SINGLE,
+    WORDS,
     Fact,
     Hotel,
     describe,
     hotel_pairs,
     is_near,
-    lexicon,
     make_hotel,
     make_pair,
 )
@@ -49,7 +50,7 @@ def test_a_record_has_what_the_paper_says() -> None:
         assert set(lines) - set(SINGLE)
         for fact in hotel.facts:
             assert not is_near(fact.value, [other for other in hotel.facts if other != fact])
-    assert seen == {*SINGLE, *lexicon()["attributes"]}
+    assert seen == {*SINGLE, *ATTRIBUTES}
 
 
 def test_the_same_seed_and_number_give_the_same_pair() -> None:
@@ -107,18 +108,13 @@ def test_all_four_kinds_of_harmless_additions_are_made() -> None:
 
 
 def test_an_omitted_value_is_not_in_the_text_and_an_added_one_not_in_the_record() -> None:
-    words = lexicon()
-    tautologies: list[str] = words["tautologies"]
     for pair in MADE["independent"]:
         output = pair.output
-        for sentence in tautologies:
+        for sentence in WORDS["tautologies"]:
             output = output.replace(sentence, "")
         for start, end in pair.divergent_input:
             value = pair.input[start:end]
-            said = [
-                text for own in words["attributes"].values() for text in own.values.get(value, ())
-            ]
-            for text in said:
+            for text in [x for own in ATTRIBUTES.values() for x in own["values"].get(value, ())]:
                 assert not re.search(rf"\b{re.escape(text)}\b", output), (text, pair)
 
 

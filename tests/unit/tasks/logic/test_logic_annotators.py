@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -69,7 +70,8 @@ def by_pair(run: Path) -> dict[str, Annotation]:
 def test_an_expert_reaches_every_relation_and_passes_the_check(
     data: Path, server: AnsweringServer
 ) -> None:
-    found = by_pair(annotate(command(data, server)))
+    run = annotate(command(data, server))
+    found = by_pair(run)
     for one in PAIRS:
         own = found[one.id]
         assert (own.relation, own.unscored, own.comment) == (one.labels[0], "", "")
@@ -83,24 +85,23 @@ def test_an_expert_reaches_every_relation_and_passes_the_check(
         else:
             assert own.passed_check is None and own.wrong is None
             assert own.ambiguities == (("quantifier_scope", "other") if one.ambiguous else ())
-
-
-def test_every_answer_stays_in_the_conversation(data: Path, server: AnsweringServer) -> None:
-    annotate(command(data, server))
+    # every answer stays in the conversation, and no pair shows its labels
     longest = max(server.bodies, key=lambda body: len(body["messages"]))["messages"]
-    assert [turn["role"] for turn in longest] == ["system", *["user", "assistant"] * 99][
-        : len(longest)
-    ]
+    roles = ["system", *["user", "assistant"] * 99]
+    assert [turn["role"] for turn in longest] == roles[: len(longest)]
     text = "\n".join(turn["content"] for turn in longest)
     assert text.count("Exercise ") == len(LESSONS["hotel"])
     assert text.index("Exercise 1") < text.index(CHECK.output) < text.index(OUTPUT)
-    (training,) = (
-        line
-        for line in read_jsonl(data.parent / "run" / "annotators" / "ann.jsonl")
-        if line.get("id") == "training hotel"
-    )
+    lines = {line.get("id"): line for line in read_jsonl(run / "annotators" / "ann.jsonl")}
+    training = lines["training hotel"]
     assert (training["right"], training["exercises"]) == (len(LESSONS["hotel"]),) * 2
     assert training["check"]["relation"] == "too_strong"
+    titles = ("independent", "too_strong", "too strong", "too_weak", "too weak")
+    for body in server.bodies:
+        users = " ".join(turn["content"] for turn in body["messages"] if turn["role"] == "user")
+        assert not any(title in users for title in titles)
+    with pytest.raises(TablemendError, match="added was True, is False"):  # other settings
+        annotate(command(data, server, "added=false"))
 
 
 def test_feedback_depends_on_the_answer() -> None:
@@ -178,38 +179,39 @@ def test_who_fails_the_check_goes_on_and_is_marked(data: Path, server: Answering
     assert all(one.passed_check is False and one.relation for one in hotel)
 
 
-@pytest.mark.parametrize("said", ["yes", "Yes.", "**NO**", " no\n", '"yes"'])
-def test_yes_and_no_are_read(said: str) -> None:
-    assert protocol.read_yes_no(said) is ("yes" in said.casefold())
+read_quotes = partial(protocol.read_quotes, "A lovely hotel, lovely rooms (5).")
 
 
 @pytest.mark.parametrize(
-    "said", ["", "Yes, it does.", "yes no", "Yes and no", "not", "I think no", "yesno"]
+    ("read", "said", "value"),
+    [
+        *((protocol.read_yes_no, said, True) for said in ("yes", "Yes.", '"yes"')),
+        *((protocol.read_yes_no, said, False) for said in ("**NO**", " no\n")),
+        (protocol.read_kinds, "other, Negation scope.", ("negation_scope", "other")),
+        (protocol.read_slider, "7.", 7),
+        (read_quotes, "NONE", ()),
+        (read_quotes, '"Lovely"\n- lovely\n', ((2, 8), (16, 22))),
+        (read_quotes, "\u201crooms (5)\u201d.", ((23, 32),)),
+    ],
 )
-def test_prose_is_neither_yes_nor_no(said: str) -> None:
-    with pytest.raises(Unreadable):
-        protocol.read_yes_no(said)
+def test_answers_are_read(read: Callable[[str], Any], said: str, value: object) -> None:
+    assert read(said) == value
 
 
-def test_quotes_are_found_word_for_word() -> None:
-    text = "A lovely hotel, lovely rooms (5)."
-    assert protocol.read_quotes(text, "NONE") == ()
-    assert protocol.read_quotes(text, '"Lovely"\n- lovely\n') == ((2, 8), (16, 22))
-    assert protocol.read_quotes(text, "\u201crooms (5)\u201d.") == ((23, 32),)
-    for said in ("", "The word lovely is", "lovely\nNONE", "lovely and rooms"):
-        with pytest.raises(Unreadable):
-            protocol.read_quotes(text, said)
-
-
-def test_kinds_and_sliders_are_read_strictly() -> None:
-    assert protocol.read_kinds("other, Negation scope.") == ("negation_scope", "other")
-    assert protocol.read_slider("7.") == 7
-    for read, said in (
-        (protocol.read_kinds, "all of them"),
-        (protocol.read_kinds, "other, more"),
-        (protocol.read_slider, "8"),
-        (protocol.read_slider, "4 of 7"),
-    ):
+@pytest.mark.parametrize(
+    ("read", "refused"),
+    [
+        (
+            protocol.read_yes_no,
+            ("", "Yes, it does.", "yes no", "Yes and no", "not", "I think no", "yesno"),
+        ),
+        (protocol.read_kinds, ("all of them", "other, more")),
+        (protocol.read_slider, ("8", "4 of 7")),
+        (read_quotes, ("", "The word lovely is", "lovely\nNONE", "lovely and rooms")),
+    ],
+)
+def test_answers_are_read_strictly(read: Callable[[str], Any], refused: tuple[str, ...]) -> None:
+    for said in refused:
         with pytest.raises(Unreadable):
             read(said)
 
@@ -329,12 +331,6 @@ def test_a_training_that_cannot_be_held_stops_the_run(data: Path, server: Answer
         annotate(command(data, server))
 
 
-def test_other_settings_are_refused_by_name(data: Path, server: AnsweringServer) -> None:
-    annotate(command(data, server))
-    with pytest.raises(TablemendError, match="added was True, is False"):
-        annotate(command(data, server, "added=false"))
-
-
 def test_the_papers_own_tree_asks_neither_well_formedness_nor_tautology(
     data: Path, server: AnsweringServer
 ) -> None:
@@ -375,14 +371,6 @@ def test_one_model_under_two_names_draws_twice(data: Path, server: AnsweringServ
     for body in server.bodies:
         seeds[json.dumps(body["messages"])].add(body["seed"])
     assert {len(own) for own in seeds.values()} == {2}
-
-
-def test_pairs_of_a_hotel_never_show_their_labels(data: Path, server: AnsweringServer) -> None:
-    annotate(command(data, server))
-    titles = ("independent", "too_strong", "too strong", "too_weak", "too weak")
-    for body in server.bodies:
-        users = " ".join(turn["content"] for turn in body["messages"] if turn["role"] == "user")
-        assert not any(title in users for title in titles)
 
 
 def test_conversations_end_when_nothing_is_left() -> None:

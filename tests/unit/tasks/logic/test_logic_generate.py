@@ -13,11 +13,9 @@ from hypothesis import strategies as st
 
 from tablemend.errors import TablemendError
 from tablemend.tasks.logic.dataset import LogicSet, describe, make_dataset
-from tablemend.tasks.logic.english import readings
 from tablemend.tasks.logic.formula import (
     BLOCKS,
     Formula,
-    canonical,
     free_variables,
     parse_formula,
     size,
@@ -39,7 +37,6 @@ from tablemend.tasks.logic.generate import (
     worlds,
 )
 from tablemend.tasks.logic.pair import Pair
-from tablemend.tasks.logic.solver import Theory
 from tests.support.scripts import run_script
 
 GENERATED = st.builds(
@@ -109,32 +106,22 @@ def test_formulas_are_of_every_size_and_repeat_with_the_seed() -> None:
     assert min(lengths) < 8 and max(lengths) > 20
 
 
-def test_the_solver_agrees_with_the_construction() -> None:
-    made = list(make_pairs(35, CATEGORIES, seed=11))
-    assert Counter(one.category for one in made) == dict.fromkeys(CATEGORIES, 5)
-    for theory in (Theory(seconds=5), Theory(symmetric=True, seconds=5)):
-        for one in made:
-            assert theory.judge(one.input, one.output) == (one.category, "")
-
-
 def test_a_pair_can_be_read_back() -> None:
-    for number, made in enumerate(make_pairs(14, CATEGORIES, seed=2)):
+    pairs = list(make_pairs(14, CATEGORIES, seed=2))
+    assert Counter(one.category for one in pairs) == dict.fromkeys(CATEGORIES, 2)
+    for number, made in enumerate(pairs):
         pair = to_pair(made, Random(number))
         assert parse_formula(pair.input, BLOCKS) == made.input
-        assert [canonical(one) for one in readings(pair.output)] == [canonical(made.output)]
         assert pair.labels == (made.category,) and pair.ambiguous is False
 
 
-def test_ambiguous_outputs_have_what_was_meant_among_their_readings() -> None:
-    pairs = [
-        (one, to_pair(one, Random(7), ambiguous=True))
-        for one in make_pairs(28, CATEGORIES, seed=3)
-        if size(one.output).connectives < 6
-    ]
-    assert sum(bool(pair.ambiguous) for _, pair in pairs) >= 5
-    for one, pair in pairs:
-        found = {canonical(reading) for reading in readings(pair.output)}
-        assert canonical(one.output) in found and (len(found) > 1) == pair.ambiguous
+def test_an_output_is_ambiguous_where_its_wording_is() -> None:
+    made = list(make_pairs(28, CATEGORIES, seed=3))
+    pairs = [to_pair(one, Random(7), ambiguous=True) for one in made]
+    plain = [to_pair(one, Random(7)) for one in made]
+    assert [one.labels for one in pairs] == [one.labels for one in plain]
+    assert sum(one.ambiguous is True for one in pairs) >= 20  # an atom has no such wording
+    assert not any(one.ambiguous for one in plain)
 
 
 def test_the_command_writes_splits_by_input(

@@ -1,25 +1,28 @@
-"""The decision tree: every relation has one way to it, and a way asks as the paper does."""
+"""The decision tree: one way to every relation, asked as in the paper; annotations on file."""
 
 from __future__ import annotations
 
-import copy
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
 
+from tablemend.errors import TablemendError
 from tablemend.records import RELATIONS, Relation, relation
+from tablemend.runs import write_jsonl
 from tablemend.tasks.logic import pair as tree
 from tablemend.tasks.logic.pair import (
+    AMBIGUITIES,
     DOMAINS,
     TREES,
+    Annotation,
     Domain,
     Question,
+    follow,
     leaves,
     path_to,
     paths,
-    walk,
+    read_annotations,
 )
 
 HARMLESS = {"well_matched_harmless", "too_weak_harmless"}
@@ -29,7 +32,7 @@ def questions_to(domain: Domain, goal: Relation, added: bool = True) -> list[str
     """The questions that come up for an annotator who knows the goal."""
     wanted = {**path_to(domain, goal), "ambiguous": False}
     answers: dict[str, bool] = {}
-    while isinstance(asked := walk(domain, answers, added), Question):
+    while isinstance(asked := follow(domain, answers, added)[1], Question):
         answers[asked.id] = wanted[asked.id]
     assert asked == goal
     return list(answers)
@@ -52,7 +55,7 @@ def test_the_papers_tree_has_six_and_eight_outcomes_and_asks_nothing_of_ours() -
             if goal == "not_well_formed":
                 continue
             own = {k: v for k, v in way.items() if k not in ("well_formed", "tautology")}
-            leaf = walk(domain, own, added=False)
+            leaf = follow(domain, own, added=False)[1]
             assert not isinstance(leaf, Question)
             found.add(leaf)
         assert len(found) == count
@@ -81,7 +84,9 @@ def test_well_formedness_and_ambiguity_come_first_in_the_logic_domain_alone() ->
 
 def test_the_hotel_domain_speaks_of_inclusion() -> None:
     asked = {
-        domain: walk(domain, {"well_formed": True, "ambiguous": False, "self_contradiction": False})
+        domain: follow(
+            domain, {"well_formed": True, "ambiguous": False, "self_contradiction": False}
+        )[1]
         for domain in DOMAINS
     }
     hotel, logic = asked["hotel"], asked["logic"]
@@ -97,49 +102,57 @@ def test_the_tree_agrees_with_table_3(goal: Relation) -> None:
         assert relation(way["follows"], way["implies"], contradicts=contradicts) == goal
 
 
-def data() -> dict[str, Any]:
+def test_the_file_has_every_relation_and_kind_in_order_and_asks_all_of_its_questions() -> None:
     text = Path(tree.__file__).with_name("tree.yaml").read_text("utf-8")
-    return copy.deepcopy(dict(yaml.safe_load(text)))
+    data = yaml.safe_load(text)
+    assert tuple(data["relations"]) == RELATIONS and tuple(data["ambiguities"]) == AMBIGUITIES
+    assert set(data["questions"]) == set().union(*tree.QUESTIONS.values())
+    for domain in DOMAINS:  # ambiguity leads on alike, and no other question to one relation twice
+        ways = {
+            (*way.items(), leaf) for way, leaf in paths(TREES[domain]) if not way.get("ambiguous")
+        }
+        assert len(ways) == len({leaf for *_, leaf in ways})
+        assert all(len(way) == len(set(way)) for *way, _ in ways)
 
 
-def _dead_end(given: dict[str, Any]) -> None:
-    del given["hotel"][True]
+# ---- annotations on file ----
+
+ONE = Annotation(
+    "ann",
+    "abc",
+    {"self_contradiction": False, "follows": False},
+    "too_strong",
+    divergent_output=((3, 9),),
+    wrong=(),
+    slider=5,
+    passed_check=True,
+)
 
 
-def _unknown_leaf(given: dict[str, Any]) -> None:
-    given["hotel"][True] = "fine"
-
-
-def _asked_twice(given: dict[str, Any]) -> None:
-    given["hotel"][False][True]["ask"] = "follows"
-
-
-def _two_ways(given: dict[str, Any]) -> None:
-    given["hotel"][True] = "too_strong"
-
-
-def _unknown_question(given: dict[str, Any]) -> None:
-    given["logic"]["ask"] = "really"
-
-
-def _unused(given: dict[str, Any]) -> None:
-    given["questions"]["more"] = {"ask": "More?", "means": "More."}
+def test_annotations_are_read_back(tmp_path: Path) -> None:
+    refused = Annotation("ann", "abd", unscored="neither yes nor no: perhaps")
+    write_jsonl(tmp_path / "a.jsonl", [ONE.to_json(), refused.to_json()])
+    assert read_annotations(tmp_path / "a.jsonl") == [ONE, refused]
 
 
 @pytest.mark.parametrize(
-    ("spoil", "why"),
+    ("change", "why"),
     [
-        (_dead_end, "needs ask, yes and no"),
-        (_unknown_leaf, "no relation fine"),
-        (_asked_twice, "asked twice"),
-        (_two_ways, "two ways lead to one"),
-        (_unknown_question, "is no question"),
-        (_unused, "no tree asks: more"),
+        ({"relation": None}, "the reason why there is none"),
+        ({"unscored": "cut"}, "the reason why there is none"),
+        ({"relation": "wrong"}, "relation: "),
+        ({"slider": 8}, "8 is not 1 to 7"),
+        ({"path": {"follows": "maybe"}}, "path.follows: "),
     ],
 )
-def test_a_spoilt_tree_is_refused(spoil: Any, why: str) -> None:
-    given = data()
-    tree.read_tree(given)
-    spoil(given)
-    with pytest.raises(ValueError, match=why):
-        tree.read_tree(given)
+def test_what_is_no_annotation_is_refused_with_its_line(
+    tmp_path: Path, change: dict[str, object], why: str
+) -> None:
+    write_jsonl(tmp_path / "a.jsonl", [ONE.to_json(), ONE.to_json() | change])
+    with pytest.raises(TablemendError, match=rf"a\.jsonl:2 is no annotation: .*{why}"):
+        read_annotations(tmp_path / "a.jsonl")
+
+
+def test_a_missing_file_names_the_command(tmp_path: Path) -> None:
+    with pytest.raises(TablemendError, match=r"eval/annotate\.py"):
+        read_annotations(tmp_path / "a.jsonl")

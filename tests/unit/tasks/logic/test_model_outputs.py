@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
-from tablemend.backends.requests import Sampling
 from tablemend.config.section import BackendOptions
 from tablemend.runs import read_jsonl
-from tablemend.tasks.logic.dataset import PROMPTS, STAGES, Unwritten, write_outputs
+from tablemend.tasks.logic.dataset import PROMPTS, STAGES, LogicSet, write_outputs
 from tablemend.tasks.logic.hotel import hotel_pairs
 from tablemend.tasks.logic.pair import Domain, Pair
 from tests.support.scripts import run_script
@@ -42,15 +42,16 @@ def test_outputs_are_pairs_without_labels_and_failures_say_why(tmp_path: Path) -
         ),
         "second": _model(tmp_path / "second.jsonl", {"text": "I'm sorry, I cannot do that."}),
     }
-    options = BackendOptions(cache=None)
-    found = list(write_outputs("hotel", [HOTEL, other], models, options, Sampling(400, 0.7)))
-    assert found[0] == Pair("hotel", HOTEL, good, "first")
-    kinds = [(one.system, one.problem.kind) for one in found if isinstance(one, Unwritten)]
-    assert kinds == [
-        ("first", "cut by the token limit"),
-        ("second", "refusal"),
-        ("second", "refusal"),
+    counts = Counter[str]()
+    settings = LogicSet(models=models, options=BackendOptions(cache=None))
+    assert list(write_outputs(settings, "hotel", [HOTEL, other], counts)) == [
+        Pair("hotel", HOTEL, good, "first")
     ]
+    assert counts == {
+        "hotel first": 1,
+        "hotel first dropped: cut by the token limit": 1,
+        "hotel second dropped: refusal": 2,
+    }
 
 
 def test_the_data_command_asks_models_and_counts_what_they_did_not_write(
