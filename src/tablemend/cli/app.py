@@ -14,32 +14,21 @@ from tablemend import __version__
 from tablemend.annotation.command import app as annotate
 from tablemend.cli.options import (
     AnswerForm,
-    AsJson,
-    BackendOption,
     Batch,
-    Context,
-    ExtractorName,
-    FailOn,
-    FileArgument,
-    Html,
-    Labels,
-    MaxNewTokens,
-    MinCoverage,
-    MinScore,
+    ClaimOutput,
+    Files,
     ModelOptions,
     Output,
     Query,
     QueryFile,
-    Tables,
-    ThinkingOption,
-    Verbose,
-    VerifierName,
+    expand,
 )
 from tablemend.errors import TablemendError
 from tablemend.script import SCRIPTS, run_script
 from tablemend.shipped import shipped
 
 
+@expand
 def detect(
     answer: Annotated[
         Path | None,
@@ -58,11 +47,8 @@ def detect(
     similarity: Annotated[
         str, typer.Option(metavar="NAME", help="lexical, or a sentence-transformers model.")
     ] = "lexical",
-    as_json: AsJson = False,
-    html: Html = None,
-    verbose: Verbose = False,
-    fail_on: FailOn = None,
-    min_score: MinScore = None,
+    *,
+    output: Output,
 ) -> int:
     """Score an answer table by its gold table: what was made up, left out, out of order."""
     from tablemend.api import detection
@@ -70,9 +56,8 @@ def detect(
     from tablemend.detector.similarity import load_similarity
     from tablemend.tables.read import answer_format
 
-    output = Output(as_json, html, verbose, fail_on, min_score)
     if batch is not None:
-        inputs.refuse_beside_batch(answer, gold, context, query, query_file, html)
+        inputs.refuse_beside_batch(answer, gold, context, query, query_file, output.html)
         return running.detect_batch(batch, format, similarity, output)
     if answer is None or gold is None:
         raise TablemendError("give ANSWER and GOLD, two files, or --batch")
@@ -94,47 +79,17 @@ def detect(
     return running.finish(found, output, why)
 
 
-def verify(
-    file: FileArgument = None,
-    tables: Tables = None,
-    context: Context = None,
-    query: Query = None,
-    query_file: QueryFile = None,
-    batch: Batch = None,
-    format: AnswerForm = "auto",
-    as_json: AsJson = False,
-    html: Html = None,
-    verbose: Verbose = False,
-    fail_on: FailOn = None,
-    min_score: MinScore = None,
-    min_coverage: MinCoverage = None,
-    verifier: VerifierName = "program",
-    extractor: ExtractorName = "program",
-    labels: Labels = "",
-    option: BackendOption = None,
-    thinking: ThinkingOption = None,
-    max_new_tokens: MaxNewTokens = None,
-) -> int:
+@expand
+def verify(given: Files, output: ClaimOutput, asking: ModelOptions) -> int:
     """Score every claim of a text by its table, or an answer table by its context: STAF."""
-    from tablemend.cli import inputs, running
+    from tablemend.cli import running
 
-    output = Output(as_json, html, verbose, fail_on, min_score, min_coverage)
-    asking = ModelOptions(verifier, extractor, labels, option or [], thinking, max_new_tokens)
-    asking.refuse_unread(None, answer=context is not None)
-    if batch is not None:
-        inputs.refuse_beside_batch(file, *(tables or ()), context, query, query_file, html)
-        return running.verify_batch(batch, asking, output)
-    asked = inputs.read_query(query, query_file)
-    given = inputs.read_input(file, tables or [], context, asked, format)
-    return running.verify_one(given, asking, output)
+    return running.verify(given, asking, output)
 
 
+@expand
 def mend(
-    file: FileArgument = None,
-    tables: Tables = None,
-    context: Context = None,
-    query: Query = None,
-    query_file: QueryFile = None,
+    given: Files,
     model: Annotated[
         str | None,
         typer.Option(metavar="MODEL", help="What rewrites (CAVE), such as openai:MODEL@URL."),
@@ -143,38 +98,14 @@ def mend(
         str | None,
         typer.Option(help="repair: by program; cave: a model rewrites (default with --model)."),
     ] = None,
-    batch: Batch = None,
-    format: AnswerForm = "auto",
-    as_json: AsJson = False,
-    html: Html = None,
-    verbose: Verbose = False,
-    fail_on: FailOn = None,
-    min_score: MinScore = None,
-    min_coverage: MinCoverage = None,
-    verifier: VerifierName = "program",
-    extractor: ExtractorName = "program",
-    labels: Labels = "",
-    option: BackendOption = None,
-    thinking: ThinkingOption = None,
-    max_new_tokens: MaxNewTokens = None,
+    *,
+    output: ClaimOutput,
+    asking: ModelOptions,
 ) -> int:
     """Mend a text by its table, or an answer table by its context; lists every edit."""
-    from tablemend.cli import inputs, running
-    from tablemend.mitigations.mend import named
+    from tablemend.cli import running
 
-    output = Output(as_json, html, verbose, fail_on, min_score, min_coverage)
-    asking = ModelOptions(verifier, extractor, labels, option or [], thinking, max_new_tokens)
-    method = method or ("repair" if model is None else "cave")
-    named(method, model)
-    if method == "repair" and context is not None and verifier != "program":
-        raise TablemendError("an answer table is repaired by the program: leave --verifier out")
-    asking.refuse_unread(model, answer=context is not None)
-    if batch is not None:
-        inputs.refuse_beside_batch(file, *(tables or ()), context, query, query_file, html)
-        return running.mend_batch(batch, asking, method, model, output)
-    asked = inputs.read_query(query, query_file)
-    given = inputs.read_input(file, tables or [], context, asked, format)
-    return running.mend_one(given, asking, method, model, output)
+    return running.mend(given, asking, method, model, output)
 
 
 EXAMPLES = {

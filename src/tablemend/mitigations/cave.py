@@ -181,8 +181,14 @@ class TextRewriting(Rewriting[Words]):
 
     def edit(self, place: Words, new: Cell, reason: str) -> Edit:
         error_type = _error_type(self.asked[place].verdicts)
-        words = self.key(place)
-        return Edit(words, new or "", reason, TEXT_VERSION, error_type, place.start, place.end)
+        return Edit(
+            span=(place.start, place.end),
+            old=self.key(place),
+            new=new or "",
+            type=error_type,
+            reason=reason,
+            method=TEXT_VERSION,
+        )
 
     def take(self) -> None:
         """From the last to the first, so that places hold."""
@@ -353,13 +359,16 @@ class TableRewriting(Rewriting[Place]):
 
     def edit(self, place: Place, new: Cell, reason: str) -> Edit:
         row, columns = self.shape.table.rows[place.row], self.shape.table.columns
-        error_type = self.asked[place].verdicts[0].error_type
-        if place.column is None:
-            return Edit(
-                _one_line(columns, row), new, reason, TABLE_VERSION, error_type, row=place.row
-            )
-        old, name = row[place.column] or "", self.shape.names[place.column]
-        return Edit(old, new, reason, TABLE_VERSION, error_type, row=place.row, column=name)
+        at = place.column
+        return Edit(
+            row=place.row,
+            column=None if at is None else self.shape.names[at],
+            old=_one_line(columns, row) if at is None else row[at] or "",
+            new=new,
+            type=self.asked[place].verdicts[0].error_type,
+            reason=reason,
+            method=TABLE_VERSION,
+        )
 
     def take(self) -> None:
         """A dropped row needs no edits of its cells."""

@@ -139,8 +139,8 @@ def _is_better(before: Verification, after: Verification, edits: list[Edit]) -> 
     if after.counts["supported"] < before.counts["supported"]:
         return False
     shift = 0
-    for edit in sorted(edits, key=lambda edit: edit.start or 0):
-        start = (edit.start or 0) + shift
+    for edit in sorted(edits, key=lambda edit: edit.span or (0, 0)):
+        start = (edit.span or (0, 0))[0] + shift
         end = start + len(edit.new or "")
         shift += len(edit.new or "") - len(edit.old)
         touching = [v for v in after.verdicts if _concerns(v, start, end)]
@@ -178,7 +178,7 @@ class Correction(NamedTuple):
         """Why nothing was changed, for a person, with every correction that is possible."""
         pairs = ((self.edit.old, self.edit.new or ""), *self.others)
         possible = " or ".join(f'"{new}" for "{old}"' for old, new in pairs)
-        return f"not changed at {self.edit.start}-{self.edit.end}, {self.doubt}: {possible}"
+        return f"not changed at {self.edit.where}, {self.doubt}: {possible}"
 
 
 def find_corrections(text: str, source: Source, found: Verification) -> list[Correction]:
@@ -333,7 +333,14 @@ class _Reader:
     def _edit(self, claim: _Claim, new: str) -> Edit:
         verdict, old = claim.verdict, self.text[slice(*claim.span)]
         reason = verdict.reason or f"the source says {verdict.expected[0]}"
-        return Edit(old, new, reason, VERSION, verdict.error_type, *claim.span)
+        return Edit(
+            span=(claim.span.start, claim.span.end),
+            old=old,
+            new=new,
+            type=verdict.error_type,
+            reason=reason,
+            method=VERSION,
+        )
 
     def _is_no_value(self, amount: Amount, sentence: Span) -> bool:
         """Whether a number is a bound, a rank, a year, or a part of a word, an idiom or a pair."""

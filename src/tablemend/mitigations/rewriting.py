@@ -242,7 +242,7 @@ def findings(verdicts: Sequence[Verdict], suggested: Sequence[Edit] = ()) -> str
                 one
                 for one in suggested  # of the words that the verdict blames
                 for span in verdict.spans
-                if one.start is not None and one.start < span.end and span.start < (one.end or 0)
+                if one.span and one.span[0] < span.end and span.start < one.span[1]
             ),
             None,
         )
