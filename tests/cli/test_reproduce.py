@@ -11,6 +11,7 @@ import torch
 import yaml
 
 from tablemend.detector.errors import METRICS
+from tablemend.errors import TablemendError
 from tablemend.reports.content import DASH, setting_table
 from tablemend.reproduction import reproduce
 from tablemend.runs import write_json
@@ -61,10 +62,10 @@ def test_a_table_is_made_and_the_same_command_asks_nothing_again(
     assert set(results["systems"]) == {"base", "careful", "follow", "cot"}
     assert list(results["contexts"]) == ["adversarial"]
 
-    def never(config: Any) -> None:
+    def never(*command: str) -> None:
         raise AssertionError("asked again")
 
-    monkeypatch.setattr(reproduce, "answer", never)
+    monkeypatch.setattr(reproduce, "run_command", never)
     assert run_script("eval/reproduce.py", [*tokens, "table=4"], monkeypatch) == 0
     assert (
         run_script("eval/reproduce.py", [*tokens, "table=1"], monkeypatch) == 0
@@ -84,12 +85,13 @@ def test_an_interrupted_comparison_is_still_to_do(
 def test_a_run_that_cannot_be_had_leaves_the_other_tables(
     tokens: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(script: str, settings: list[str]) -> None:
-        from tablemend.errors import TablemendError
+    def refuse(script: str, *settings: str) -> None:
+        if script.startswith("data_gen/"):
+            raise TablemendError("no room for a data set")
+        run(script, *settings)
 
-        raise TablemendError("no room for a data set")
-
-    monkeypatch.setattr(reproduce, "make_data", refuse)
+    run = reproduce.run_command
+    monkeypatch.setattr(reproduce, "run_command", refuse)
     monkeypatch.setattr(
         Path, "exists", lambda path: path.name != "tablehallu-arithmetic" and _is(path)
     )
@@ -229,4 +231,4 @@ def test_runs_of_another_task_context_or_system_are_refused(
     assert run_script("eval/leaderboard.py", given, monkeypatch) == 2
     assert "has task faith" in capsys.readouterr().err
     assert run_script("eval/leaderboard.py", ["runs=[nowhere/at-all]"], monkeypatch) == 2
-    assert "No such file" in capsys.readouterr().err
+    assert "run the comparison first" in capsys.readouterr().err

@@ -42,8 +42,8 @@ from tablemend.reports.content import (
     total_of,
 )
 from tablemend.reports.rendering import fill_page, inline_hash, render, resource
-from tablemend.reports.tabulation import TOTAL, read_results
-from tablemend.runs import read_jsonl, write_text
+from tablemend.reports.tabulation import TOTAL, FinishedRun, Views, each_part
+from tablemend.runs import write_text
 from tablemend.tables.extract import extract_table
 from tablemend.tables.read import Format
 from tablemend.tables.table import Table
@@ -62,18 +62,9 @@ def write_reports(run: Path) -> dict[str, Any]:
     Raises:
         TablemendError: the folder holds no finished comparison.
     """
-    path = run / "results.json"
-    if not path.is_file():
-        raise TablemendError(
-            f"no {path}: run the comparison first (python eval/compare.py recipe=... run=...)"
-        )
-    results = read_results(path)
     try:
-        views: dict[str, dict[str, SampleView]] = {}
-        for line in read_jsonl(run / "views.jsonl"):
-            one = SampleView.from_json(line)
-            views.setdefault(one.view, {})[one.id] = one
-        shown = _read_shown(run)
+        finished = FinishedRun.read(run)
+        results, views, shown = finished.results, finished.views, _read_shown(run, finished)
         if shown.keys() != results["systems"].keys():
             raise TablemendError(
                 f"{run}: judgements.jsonl is not of the systems of results.json: run the "
@@ -91,23 +82,22 @@ def write_reports(run: Path) -> dict[str, Any]:
     return results
 
 
-def _read_shown(run: Path) -> ShownSystems:
+def _read_shown(run: Path, finished: FinishedRun) -> ShownSystems:
     generations = Generations(run / "generations")
-    shown: dict[str, dict[Any, dict[str, ShownAnswer]]] = {}
-    answers: dict[tuple[str, str], Any] = {}
-    for line in read_jsonl(run / "judgements.jsonl"):
-        system, context, example_id = map(line.pop, ("system", "context", "example_id"))
-        if (system, context) not in answers:
-            answers[system, context] = generations.read(system, context)
-        if example_id not in answers[system, context]:
+
+    def shown(
+        system: str, context: ContextKind, own: Mapping[str, Judgement]
+    ) -> dict[str, ShownAnswer]:
+        answers = generations.read(system, context)
+        if own.keys() - answers.keys():
             raise TablemendError(
                 f"{generations.path(system, context)} no longer holds the answers that "
                 "results.json was made from: run the comparison to its end "
                 "(python eval/compare.py recipe=...)"
             )
-        one = ShownAnswer(answers[system, context][example_id].answer, Judgement.from_json(line))
-        shown.setdefault(system, {}).setdefault(context, {})[example_id] = one
-    return shown
+        return {name: ShownAnswer(answers[name].answer, one) for name, one in own.items()}
+
+    return each_part(finished.judgements, shown)
 
 
 def fill_results_page(path: Path, results: Mapping[str, Any]) -> None:
@@ -233,8 +223,6 @@ class ShownAnswer:
 
 ShownSystems = Mapping[str, Mapping[ContextKind, Mapping[str, ShownAnswer]]]
 """system -> context -> example id -> answer and judgement."""
-Views = Mapping[ContextKind, Mapping[str, SampleView]]
-"""context -> example id -> what was shown."""
 
 
 def pack_examples(

@@ -68,7 +68,7 @@ def test_rates_stand_beside_the_published_ones(run: Path) -> None:
 
 
 def test_cells_of_whole_runs_are_those_of_results_json(run: Path) -> None:
-    answers = Answers.of(run)
+    answers = Answers.read(run)
     for system, kinds in answers.results["systems"].items():
         for context, rates in kinds.items():
             for name, rate in rates.items():
