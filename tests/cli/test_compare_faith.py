@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,20 +17,16 @@ from tablemend.runs import Store
 from tablemend.tasks.faith.sample import MaskedSpan
 from tablemend.tasks.faith.task import Faith
 from tests.support.answering import AnsweringServer
-from tests.support.scripts import run_script
 
 N = 6
 
 
 @pytest.fixture
-def folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Path:
+def folder(tmp_path: Path, script: Callable[..., Any]) -> Path:
     out = tmp_path / "set"
     shares = ["shares.train=0", "shares.validation=0", "shares.test=1"]
     tokens = ["n=8", f"out={out}", "workers=1", *shares]
-    assert run_script("data_gen/faith.py", tokens, monkeypatch) == 0
-    said = capsys.readouterr().out
+    said = script("data_gen/faith.py", *tokens).out
     assert "masked numbers" in said and "A direct look-up" in said
     return out
 
@@ -96,13 +93,7 @@ def test_a_model_is_asked_again_scored_and_mended(folder: Path, tmp_path: Path) 
     ],
 )
 def test_bad_settings_are_one_line_and_an_exit_code(
-    arguments: list[str],
-    says: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    arguments: list[str], says: str, tmp_path: Path, script: Callable[..., Any]
 ) -> None:
-    tokens = [f"out={tmp_path / 'out'}", *arguments]
-    assert run_script("data_gen/faith.py", tokens, monkeypatch) == 2
-    assert says in capsys.readouterr().err
+    assert says in script("data_gen/faith.py", f"out={tmp_path / 'out'}", *arguments, status=2).err
     assert not (tmp_path / "out").exists()
