@@ -23,7 +23,7 @@ from tablemend.detector.algorithm import (
 )
 from tablemend.detector.errors import ERROR_TYPES, METRICS, NEEDS_CONTEXT
 from tablemend.detector.keys import Gold, filled_rows, prepare_gold
-from tablemend.detector.query import columns_from_query, decimals_from_query, sort_rule_from_query
+from tablemend.detector.query import decimals_from_query, sort_rule_from_query
 from tablemend.detector.similarity import Similarity, load_similarity
 from tablemend.errors import TablemendError, defect, missing_extra
 from tablemend.evidence.files import load_source, read_source
@@ -44,7 +44,7 @@ from tablemend.results import (
     Unscored,
     Verification,
 )
-from tablemend.tables.extract import Extraction, extract_table
+from tablemend.tables.extract import extract_table
 from tablemend.tables.jsontable import is_table, table_of
 from tablemend.tables.read import guarded, load_table, load_text, read_table, write_table
 from tablemend.tables.table import Table
@@ -144,7 +144,7 @@ def verify(
         draft = Draft(said, _source("table", table))
     else:
         draft = _answer_draft(said, Source(text=_text("context", context), query=query))
-    document = read_answer(draft).table or draft.text
+    document = draft.read().table or draft.text
     (found,) = verify_documents([(document, draft.evidence)], _name("verifier", verifier))
     return _with_note(verification(found, draft), text)
 
@@ -253,18 +253,6 @@ def detection(
     )
 
 
-def read_answer(draft: Draft, text: str | None = None) -> Extraction:
-    """The table of an answer, or of its text after a mitigation, as context and question name
-    things; of a text about a table there is none.
-    """
-    if draft.format is None:
-        return Extraction(None, "")
-    columns = columns_from_query(draft.evidence.query) or ()
-    return extract_table(
-        draft.text if text is None else text, draft.format, columns, draft.evidence.text
-    )
-
-
 def verification(found: records.Verification, draft: Draft) -> Verification:
     """What a verifier found, as a result."""
     claims = tuple(
@@ -290,7 +278,7 @@ def mended(found: edits.Mended, draft: Draft) -> Mended:
     return Mended(
         **_scores(after, draft, found.text) | {"notes": notes, "usage": found.usage},
         original=draft.text,
-        original_table=_content(read_answer(draft).table),
+        original_table=_content(draft.read().table),
         score_before=None if found.before is None else found.before.staf,
         edits=found.edits,
         undone=found.undone,
@@ -300,7 +288,7 @@ def mended(found: edits.Mended, draft: Draft) -> Mended:
 def _scores(found: records.Verification, draft: Draft, text: str) -> dict[str, Any]:
     """What verifications and mended texts have in common; ``text`` is the draft's as it is now."""
     left = [one for one in found.verdicts if one.verdict == "unscored"]
-    total, table = len(found.verdicts), read_answer(draft, text).table
+    total, table = len(found.verdicts), draft.read(text).table
     wrong = (one for one in found.verdicts if one.wrong)
     return {
         "name": draft.name,
@@ -438,7 +426,7 @@ def _answer_draft(text: str, source: Source) -> Draft:
         TablemendError: it holds none.
     """
     draft = Draft(text, source, "auto")
-    found = read_answer(draft)
+    found = draft.read()
     if found.table is None:
         raise TablemendError(f"the answer holds no table ({found.reason or 'an empty one'})")
     return draft

@@ -9,14 +9,12 @@ from typing import Any
 
 import pytest
 
-from tablemend.config import Source, parse
-from tablemend.evaluation.command import CompareCommand
-from tablemend.evaluation.compare import compare
+from tablemend.config import Source
 from tablemend.reports.report import write_reports
 from tablemend.runs import Store
 from tablemend.tasks.faith.sample import MaskedSpan
 from tablemend.tasks.faith.task import Faith
-from tests.support.answering import AnsweringServer
+from tests.support.answering import AnsweringServer, compare
 
 N = 6
 
@@ -70,7 +68,7 @@ def test_a_model_is_asked_again_scored_and_mended(folder: Path, tmp_path: Path) 
         }
         path = tmp_path / "faith.yaml"
         path.write_text(json.dumps(recipe))
-        results = compare(parse(CompareCommand, [f"recipe={path}"]))
+        results = compare([f"recipe={path}"])
     rates = {name: own["report"] for name, own in results["systems"].items()}
     assert rates["base"]["unscored"]["rate"] == pytest.approx(1 / N)
     assert rates["base"]["without_scale_errors"]["rate"] == 1.0

@@ -10,14 +10,12 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from tablemend.config import Source, parse
-from tablemend.evaluation.command import CompareCommand
-from tablemend.evaluation.compare import compare
+from tablemend.config import Source
 from tablemend.recipe.experiment import Experiment
 from tablemend.tables.serialisations import CONFIGURATIONS
 from tablemend.tasks.torr.data import TorrSet, describe, make_dataset
 from tablemend.tasks.torr.task import Torr, judge
-from tests.support.answering import AnsweringServer
+from tests.support.answering import AnsweringServer, compare
 
 pytest.importorskip("rouge_score")
 CONTEXTS = ["csv+none", "csv+transpose", "markdown+none", "markdown+transpose"]
@@ -92,7 +90,7 @@ def test_every_configuration_is_asked_and_robustness_is_told(
         }
         path = tmp_path / "recipe.yaml"
         path.write_text(json.dumps(recipe))
-        results = compare(parse(CompareCommand, [f"recipe={path}"]))
+        results = compare([f"recipe={path}"])
     assert results["systems"]["firm"]["csv+transpose"]["score"]["rate"] == 1.0
     assert results["systems"]["brittle"]["markdown+none"]["score"]["rate"] == 0.0
     page = script("eval/robustness.py", f"run={tmp_path / 'run'}").out

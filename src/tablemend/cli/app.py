@@ -24,7 +24,7 @@ from tablemend.cli.options import (
     expand,
 )
 from tablemend.errors import TablemendError
-from tablemend.script import SCRIPTS, run_script
+from tablemend.script import SCRIPTS, as_commands, run_script
 from tablemend.shipped import shipped
 
 
@@ -124,33 +124,6 @@ EXAMPLES = {
         "tablemend detect answer.md gold.csv --context article.txt --query 'Show ... by year'",
     ),
 }
-SUMMARIES = {
-    "train sft": "Fine-tune on a recipe's examples.",
-    "train dpo": "Train on preference pairs.",
-    "train grpo": "Train on the detector's findings.",
-    "train distil": "Train a model on its own answers, read with the clean context.",
-    "data tablehallu": "Adversarial contexts for tables.",
-    "data tabfaith": "Tables with faithful and unfaithful summaries.",
-    "data faith": "Masked numbers of financial reports.",
-    "data torr": "The ten data sets of ToRR.",
-    "data claims": "Labelled claims over tables.",
-    "data logic": "Pairs of input and output whose relation is known.",
-    "data publish": "Write a data set as Parquet with a card.",
-    "run": "From a folder of tables to a comparison: data, fine-tuning, answers.",
-    "preference": "Make preference pairs for train dpo.",
-    "compare": "Compare a recipe's systems on the same examples.",
-    "report": "Write the report of a comparison again.",
-    "robustness": "Performance and robustness over a comparison's contexts.",
-    "leaderboard": "Join comparisons: models by rows, and which of them differ.",
-    "reproduce": "Make the tables of the papers again, beside the published figures.",
-    "validate": "Measure verifiers against people's labels.",
-    "merge": "Merge an adapter into its base.",
-    "publish": "Write the folder that publishes a checkpoint.",
-    "fetch": "Fetch a small pretrained model into checkpoints/, and check it.",
-    "logic annotate": "Have models, or a solver, name the relation of pairs.",
-    "logic sheet": "A sheet in which people do the same, and their answers.",
-    "logic report": "Accuracy and agreement of the annotators.",
-}
 GROUPS = {
     "train": "Fine-tune a model; --help of each lists its keys.",
     "data": "Make data sets; --help of each lists its keys.",
@@ -181,17 +154,19 @@ app.add_typer(
 
 
 def _add_script(group: typer.Typer, command: str, script: str) -> None:
-    """A command whose arguments a script reads."""
+    """A command whose arguments a script reads; the first line of the script says what it does."""
+    path = shipped(script)
+    with path.open(encoding="utf-8") as file:
+        summary = file.readline().strip().strip('"')
 
     @group.command(
         command.rpartition(" ")[2],
-        help=SUMMARIES[command],
+        help=as_commands(summary),
         rich_help_panel=None if " " in command else OWN,
         add_help_option=False,
         context_settings=AS_GIVEN,
     )
     def run(context: typer.Context) -> None:
-        path = shipped(script)
         sys.argv = [context.command_path, *context.args]  # runpy would put the path there
         code = compile(path.read_text(encoding="utf-8"), path, "exec", dont_inherit=True)
         exec(code, {"__name__": "__main__", "__file__": str(path)})

@@ -10,7 +10,6 @@ from typing import Annotated, NamedTuple, Self, TypeVar
 
 from pydantic import PlainValidator, model_validator
 
-from tablemend.api import read_answer
 from tablemend.cli.options import Files
 from tablemend.config.load import BatchLine, read_batch
 from tablemend.errors import TablemendError, defect
@@ -237,7 +236,7 @@ def _of_table(draft: Draft) -> Draft:
     Raises:
         NoTable: it holds none.
     """
-    found = read_answer(draft)
+    found = draft.read()
     if found.table is None:
         raise NoTable(
             f"{draft.name}: {found.reason or 'an empty table'}: there is nothing to verify"

@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
 
-from tablemend.api import detection, mended, read_answer, verification
+from tablemend.api import detection, mended, verification
 from tablemend.backends.backend import open_backend
 from tablemend.cli.inputs import (
     NOTHING,
@@ -135,7 +135,7 @@ def _refuse_beside_batch(given: Files, output: Output) -> None:
 def _verify(asking: ModelOptions, given: Sequence[Draft]) -> list[Verdicts]:
     """Texts and answers in the order given; every model is opened once."""
     with asking.opened() as (verifier, extractor):
-        documents = [(read_answer(one).table or one.text, one.evidence) for one in given]
+        documents = [(one.read().table or one.text, one.evidence) for one in given]
         return verify_documents(documents, verifier, extractor)
 
 

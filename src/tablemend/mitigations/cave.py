@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tablemend.backends.requests import Message
-from tablemend.detector.query import columns_from_query
 from tablemend.mitigations.edits import (
     Draft,
     Edit,
@@ -52,7 +51,7 @@ from tablemend.mitigations.rewriting import (
 )
 from tablemend.prompting.replies import Unreadable
 from tablemend.records import ClaimError, Verdict, Verification
-from tablemend.tables.extract import Extraction, extract_table
+from tablemend.tables.extract import Extraction
 from tablemend.tables.table import Cell, Table
 from tablemend.values.text import Span
 
@@ -62,7 +61,13 @@ LOST = "unflagged words lost"
 
 def cave(drafts: Sequence[Draft], tools: Tools) -> list[Mended]:
     """Texts and answer tables, rewritten; an answer without its table stays as it is."""
-    works = [TextRewriting(one) if one.format is None else open_table(one) for one in drafts]
+    works: list[Rewriting[Any] | None] = []
+    for draft in drafts:
+        found = draft.read()
+        if draft.format is None:
+            works.append(TextRewriting(draft))
+        else:
+            works.append(found.table and TableRewriting(draft, found, found.table))
     rewrite([work for work in works if work is not None], tools)
     return [
         Mended(draft.text) if work is None else work.mended()
@@ -230,14 +235,6 @@ class Place(NamedTuple):
     def order(self) -> tuple[int, int]:
         """Rows before their cells."""
         return self.row, -1 if self.column is None else self.column
-
-
-def open_table(draft: Draft) -> TableRewriting | None:
-    """The table of an answer, to be rewritten; ``None`` where there is none."""
-    assert draft.format is not None
-    columns = columns_from_query(draft.evidence.query) or ()
-    found = extract_table(draft.text, draft.format, columns, draft.evidence.text)
-    return None if found.table is None else TableRewriting(draft, found, found.table)
 
 
 class TableRewriting(Rewriting[Place]):

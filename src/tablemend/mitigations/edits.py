@@ -10,9 +10,11 @@ from typing import NamedTuple
 from tablemend.backends.backend import Backend
 from tablemend.backends.requests import Sampling
 from tablemend.detector.algorithm import AnswerFormat
+from tablemend.detector.query import columns_from_query
 from tablemend.evidence.source import Source
 from tablemend.records import NOTHING, Usage, Verdict, Verification
 from tablemend.results import Edit
+from tablemend.tables.extract import Extraction, extract_table
 from tablemend.verifier.verifiers import Extractor, Verifier
 
 MAX_NEW_TOKENS = 1024
@@ -34,6 +36,16 @@ class Draft(NamedTuple):
     evidence: Source
     format: AnswerFormat | None = None
     name: str = ""
+
+    def read(self, text: str | None = None) -> Extraction:
+        """The table of the answer, or of what became of it, as context and question name things;
+        of a text about a table there is none.
+        """
+        if self.format is None:
+            return Extraction(None, "")
+        columns = columns_from_query(self.evidence.query) or ()
+        answer = self.text if text is None else text
+        return extract_table(answer, self.format, columns, self.evidence.text)
 
 
 class Tools(NamedTuple):

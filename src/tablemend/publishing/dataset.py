@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -26,7 +25,7 @@ from tablemend.datasets.card import LICENCE, table_of
 from tablemend.datasets.splits import POOL, SPLITS
 from tablemend.errors import TablemendError
 from tablemend.publishing.checkpoint import leave_out_paths
-from tablemend.publishing.hub import BEHIND, PublishDataCommand
+from tablemend.publishing.hub import BEHIND, PublishDataCommand, PublishedFolder
 from tablemend.publishing.recorded import made_again
 from tablemend.runs import MOVE_AWAY, disk_errors, read_jsonl, read_object, write_text
 from tablemend.tasks.faith.reports import INVENTED
@@ -46,28 +45,7 @@ SIZES = {"n<1K": 1e3, "1K<n<10K": 1e4, "10K<n<100K": 1e5, "100K<n<1M": 1e6, "1M<
 """Names of the Hub, each with what is just too large for it."""
 
 
-@dataclass(frozen=True, slots=True)
-class PublishedData:
-    """What was written.
-
-    Attributes:
-        folder: where.
-        license: of it.
-        splits: examples in each.
-    """
-
-    folder: Path
-    license: str
-    splits: Mapping[str, int]
-
-    def lines(self) -> Iterator[str]:
-        """What there is, for a person."""
-        yield str(self.folder / "README.md")
-        counts = ", ".join(f"{count} {split}" for split, count in self.splits.items())
-        yield f"{counts}; licence {self.license}"
-
-
-def write_folder(command: PublishDataCommand) -> PublishedData:
+def write_folder(command: PublishDataCommand) -> PublishedFolder:
     """Write the folder; nothing leaves this machine.
 
     Raises:
@@ -100,7 +78,7 @@ def write_folder(command: PublishDataCommand) -> PublishedData:
         write_text(partial / "README.md", card)
         leave_out_paths([partial / "README.md", *(partial / BEHIND).iterdir()])
         put_in_place(out, partial)
-    return PublishedData(out, license, sizes)
+    return PublishedFolder(out, license=license, splits=sizes)
 
 
 def _settings(source: Path) -> dict[str, Any]:
