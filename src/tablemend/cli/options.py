@@ -36,7 +36,9 @@ def expand(command: Callable[..., int]) -> Callable[..., int]:
     becomes its fields.
     """
     hints = get_type_hints(command, include_extras=True)
-    groups = {name: kind for name, kind in hints.items() if is_dataclass(kind)}
+    groups: dict[str, type[Any]] = {
+        name: kind for name, kind in hints.items() if isinstance(kind, type) and is_dataclass(kind)
+    }
     parameters: list[Parameter] = []
     for name, parameter in signature(command).parameters.items():
         own = signature(groups[name]).parameters if name in groups else {name: parameter}

@@ -67,7 +67,8 @@ def cave(drafts: Sequence[Draft], tools: Tools) -> list[Mended]:
         if draft.format is None:
             works.append(TextRewriting(draft))
         else:
-            works.append(found.table and TableRewriting(draft, found, found.table))
+            table = found.table
+            works.append(None if table is None else TableRewriting(draft, found, table))
     rewrite([work for work in works if work is not None], tools)
     return [
         Mended(draft.text) if work is None else work.mended()
@@ -148,7 +149,11 @@ class TextRewriting(Rewriting[Words]):
         """The rewrite; what claims that are not flagged turn on must be left in it."""
         words, before = self.key(place), self.text[place.sentence.start : place.start]
         new = read_rewrite(answer, words, before, self.text[place.end : place.sentence.end])
-        faults = [span for one in self.asked[place].verdicts for span in _at_fault(one)]
+        faults = [  # where a verifier blames no words, those that the claim turns on
+            span
+            for one in self.asked[place].verdicts
+            for span in one.spans or filter(None, [one.claim.focus])
+        ]
         for verdict in self.now.verdicts:
             focus = verdict.claim.focus
             if verdict.wrong or focus is None:
@@ -176,7 +181,7 @@ class TextRewriting(Rewriting[Words]):
             start = place.start + shift
             end = start + len(self.wanted[place] or "")
             shift = end - place.end
-            wrong = sum(_overlaps(one, start, end) for one in after.verdicts if one.wrong)
+            wrong = sum(one.wrong and one.claim.touches(start, end) for one in after.verdicts)
             was = len(self.asked[place].verdicts)
             inside, was_inside = inside + wrong, was_inside + was
             if wrong >= was:
@@ -211,18 +216,6 @@ def _error_type(verdicts: Sequence[Verdict]) -> ClaimError:
     """A comparison if there is one, else the first claim's type."""
     types = [one.error_type for one in verdicts if one.error_type is not None]
     return "CMP" if "CMP" in types else types[0]
-
-
-def _at_fault(verdict: Verdict) -> Sequence[Span]:
-    """The words that a verifier blames; those that the claim turns on where it names none."""
-    if verdict.spans or verdict.claim.focus is None:
-        return verdict.spans
-    return (verdict.claim.focus,)
-
-
-def _overlaps(verdict: Verdict, start: int, end: int) -> bool:
-    first, last = verdict.claim.start, verdict.claim.end
-    return first is not None and last is not None and first < end and start < last
 
 
 class Place(NamedTuple):

@@ -184,7 +184,7 @@ class _Repair:
                 column=self.shape.names[column],
                 old=cells[column] or "",
                 new=new,
-                type=verdict and verdict.error_type,
+                type=verdict.error_type if verdict else None,
                 reason=reason,
                 method=TABLE_VERSION,
             )

@@ -153,11 +153,9 @@ def _is_better(before: Verification, after: Verification, edits: list[Edit]) -> 
 
 def _concerns(verdict: Verdict, start: int, end: int) -> bool:
     """Whether a claim holds these words; a wrong one, whether they are at fault in it."""
-    claim = verdict.claim
     if verdict.wrong and verdict.spans:
         return any(span.start < end and start < span.end for span in verdict.spans)
-    first, last = claim.start, claim.end
-    return first is not None and last is not None and first < end and start < last
+    return verdict.claim.touches(start, end)
 
 
 class Correction(NamedTuple):

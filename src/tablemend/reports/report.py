@@ -220,6 +220,13 @@ class ShownAnswer:
     answer: Answer
     judgement: Judgement
 
+    def outcomes(self, errors: Sequence[str]) -> list[str]:
+        """What it can be found by: its types of error, or else the one thing that it is."""
+        if self.judgement.unscored:
+            return ["unscored"]
+        found = [name for name in errors if self.judgement.counts[name]]
+        return found or ["abstention" if self.judgement.abstained else "right"]
+
 
 ShownSystems = Mapping[str, Mapping[ContextKind, Mapping[str, ShownAnswer]]]
 """system -> context -> example id -> answer and judgement."""
@@ -252,7 +259,12 @@ def pack_examples(
         packed = [
             one and _answer(one, formats[system], gold) for system, one in answers.items()
         ]  # fmt: skip
-        entries.append(json.dumps(view.to_json() | {"marks": _marks(view), "answers": packed}))
+        # one list for each thing known of marks, places from one to the next: so they compress
+        lists = zip(*view.marks, strict=True) if view.marks else ([],) * 4
+        begins, ends, kinds, reasons = map(list, lists)
+        lengths = [end - begin for begin, end in zip(begins, ends, strict=True)]
+        marks = [_steps(begins), lengths, kinds, reasons]
+        entries.append(json.dumps(view.to_json() | {"marks": marks, "answers": packed}))
         labels = {"domain": (view.domain,), **view.labels, "calculation": (view.calculation,)}
         rows.append(
             {
@@ -261,7 +273,7 @@ def pack_examples(
                 "title": view.title,
                 "query": view.query[:160],
                 "labels": labels,
-                "outcomes": [one and _outcomes(one.judgement, errors) for one in answers.values()],
+                "outcomes": [one and one.outcomes(errors) for one in answers.values()],
             }
         )
         found = {
@@ -295,14 +307,6 @@ def pack_examples(
     }
 
 
-def _outcomes(judgement: Judgement, errors: Sequence[str]) -> list[str]:
-    """What an answer can be found by: its types of error, or else the one thing that it is."""
-    if judgement.unscored:
-        return ["unscored"]
-    found = [name for name in errors if judgement.counts[name]]
-    return found or ["abstention" if judgement.abstained else "right"]
-
-
 def _texts(view: SampleView, answers: Iterable[ShownAnswer | None]) -> Iterator[str]:
     """All that a search looks into."""
     yield from (view.id, view.title, view.note, view.query, view.text)
@@ -314,13 +318,6 @@ def _texts(view: SampleView, answers: Iterable[ShownAnswer | None]) -> Iterator[
         else:
             yield one
     yield from (one.answer.text for one in answers if one)
-
-
-def _marks(view: SampleView) -> list[Any]:
-    """One list for each thing known of them, places from one to the next: so they compress."""
-    starts, ends, kinds, reasons = zip(*view.marks, strict=True) if view.marks else ([],) * 4
-    lengths = [end - start for start, end in zip(starts, ends, strict=True)]
-    return [_steps(starts), lengths, kinds, reasons]
 
 
 def _answer(shown: ShownAnswer, format: Format | None, columns: tuple[str, ...]) -> dict[str, Any]:

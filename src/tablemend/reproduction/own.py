@@ -303,6 +303,8 @@ def prompts_too_long(samples: Sequence[Any], config: CompareCommand) -> set[str]
     evaluation = config.evaluation.model_copy(update={"systems": systems})
     base = config.model_copy(update={"evaluation": evaluation})
     from tablemend.evaluation.generating import too_long
-    from tablemend.evaluation.systems import plan_systems
+    from tablemend.evaluation.systems import problems, refuse, resolve
 
-    return too_long(plan_systems(base, Run.of(base)), samples, base)
+    asked = resolve(base, Run.of(base))
+    refuse(problems(base, asked))
+    return too_long(asked, samples, base)
