@@ -218,14 +218,12 @@ def test_a_push_sends_the_folder_and_only_when_asked(
     assert "403 for ***" in err and TOKEN not in err
 
 
+NO_RATE = {"rate": None, "low": None, "high": None, "n": 0}
+
+
 def _unscore(run: Run) -> None:
     results = json.loads((run.path / "results.json").read_text())
-    results["systems"]["sft"]["clean"]["total_hallu"] = {
-        "rate": None,
-        "low": None,
-        "high": None,
-        "n": 0,
-    }
+    results["systems"]["sft"]["clean"]["total_hallu"] = NO_RATE
     (run.path / "results.json").write_text(json.dumps(results))
 
 
@@ -234,26 +232,17 @@ def _train_on(run: Run) -> None:
     checkpoints.mark_complete(run.model)
 
 
-def _no_second_scorer(run: Run) -> None:
-    compare(run, "rescore=true", "evaluation.second_scorer=none")
-
-
-def _no_comparison(run: Run) -> None:
-    (run.path / "results.json").unlink()
-
-
-def _no_record(run: Run) -> None:
-    run.record("sft", {})
-
-
 @pytest.mark.parametrize(
     ("damage", "lacks"),
     [
         (_unscore, "verdicts: 100% of the answers of sft on clean contexts are unscored"),
         (_train_on, "results of these weights"),
-        (_no_second_scorer, "a second scorer"),
-        (_no_comparison, "a comparison"),
-        (_no_record, "the record of the training"),
+        (
+            lambda run: compare(run, "rescore=true", "evaluation.second_scorer=none"),
+            "a second scorer",
+        ),
+        (lambda run: (run.path / "results.json").unlink(), "a comparison"),
+        (lambda run: run.record("sft", {}), "the record of the training"),
     ],
 )
 def test_what_is_not_complete_is_not_pushed(
