@@ -61,16 +61,7 @@ def repair_answer(
 
 
 def repair_table(table: Table, context: str, query: str = "") -> tuple[Table, Mended]:
-    """Repair an answer table.
-
-    Args:
-        table: the answer.
-        context: the text that it was made from.
-        query: the question; may be empty.
-
-    Returns:
-        The table as it is now; what was done, its text left empty.
-    """
+    """The same of a table: as it is now, and what was done, its text left empty."""
     verifier = open_answer_verifier(table, context, query)
     before = _verification(verifier, query)
     reason = ""

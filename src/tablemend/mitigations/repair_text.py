@@ -93,14 +93,8 @@ Link = ColumnLink | RowLink | CellLink | MomentLink
 def repair_text(text: str, source: Source, verify: Verify = verify_text) -> Mended:
     """Replace contradicted numbers, dates and names of a summary.
 
-    Args:
-        text: the summary.
-        source: what it is verified against.
-        verify: verifies a text; by default the program verifier.
-
-    Returns:
-        The text with its edits; :attr:`Mended.undone` has those that did not verify better,
-        :attr:`Mended.notes` the corrections that were not made.
+    :attr:`Mended.undone` has the edits that did not verify better, :attr:`Mended.notes` the
+    corrections that were not made.
     """
     before = verify(text, source)
     found = find_corrections(text, source, before)

@@ -22,7 +22,6 @@ from tablemend.reports import plots
 from tablemend.reports.content import (
     CALCULATED,
     agreement_table,
-    contexts_of,
     cost_table,
     editing_table,
     formats_of,
@@ -143,7 +142,7 @@ SECTIONS = {
 
 def write_html(results: Mapping[str, Any], views: Views, shown: ShownSystems) -> str:
     """The whole page: no request leaves it, and every text from a model is escaped."""
-    content, last = _content(results), contexts_of(results)[-1]
+    content, last = _content(results), list(results["contexts"])[-1]
     left_out = set() if content["edits"] else {"editing"}
     if results["second_scorer"] is None:
         left_out.add("agreement")
@@ -248,7 +247,7 @@ def pack_examples(
     in_order = [
         views[context][example_id]
         for example_id in dict.fromkeys(name for own in views.values() for name in own)
-        for context in contexts_of(results)
+        for context in results["contexts"]
         if example_id in views[context]
     ]
     for place, view in enumerate(in_order):

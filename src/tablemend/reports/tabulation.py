@@ -186,12 +186,8 @@ def rate_contexts(
 ) -> dict[str, tuple[Rate, int]]:
     """Rates over samples that share a context, for one system and way of showing it.
 
-    Args:
-        judgements: of the answers.
-        views: what was shown.
-        wanted: the metrics of kind ``context``.
-        metrics: the others; those of shares say what is left out.
-        tables: that the examples were made from.
+    ``wanted`` are the metrics of kind ``context``; of the others those of shares say what is left
+    out.
 
     Returns:
         By metric the rate, and how many contexts or pairs are left out: an answer is unscored, or

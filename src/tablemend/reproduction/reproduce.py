@@ -180,11 +180,7 @@ def reproduce(command: ReproduceCommand, given: Sequence[str]) -> Iterator[Path]
 
 
 def jobs_of(command: ReproduceCommand, given: Sequence[str]) -> list[Job]:
-    """The run folders that the tables of a command need.
-
-    Args:
-        command: which tables.
-        given: settings of the recipe.
+    """The run folders that the tables of a command need, with these settings of the recipe.
 
     Raises:
         ConfigError: a recipe that cannot be read.

@@ -59,14 +59,8 @@ class Answers(FinishedRun):
         return dict(sorted(found.items()))
 
     def cell(self, pick: Pick, names: Sequence[str] | None = None) -> Rate | None:
-        """The number of a cell with its interval, clustered by table.
-
-        Args:
-            pick: which number.
-            names: samples that count; ``None``: all.
-
-        Returns:
-            ``None`` where the run has no such system, context or metric.
+        """The number of a cell, over some samples or all, with its interval, clustered by table;
+        ``None`` where the run has no such system, context or metric.
         """
         context, system = pick["context"], choose(pick, self.results["settings"])
         metric = next((m for m in metrics_of(self.results) if m.name == pick.get("metric")), None)
@@ -186,12 +180,7 @@ class ReproducedTable:
 
 
 def fill(made: ReproducedTable, run: Path, config: Comparison | None) -> None:
-    """Put in the numbers of a run folder.
-
-    Args:
-        made: the table, without ours.
-        run: the folder.
-        config: the recipe of its comparison; ``None`` where it is of something else.
+    """Put in the numbers of a run folder; without a recipe it is of no comparison.
 
     Raises:
         TablemendError: files that cannot be read.
