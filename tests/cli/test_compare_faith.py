@@ -14,7 +14,7 @@ from tablemend.reports.report import write_reports
 from tablemend.runs import Store
 from tablemend.tasks.faith.sample import MaskedSpan
 from tablemend.tasks.faith.task import Faith
-from tests.support.answering import AnsweringServer, compare
+from tests.support.answering import AnsweringServer, compare, evaluation
 
 N = 6
 
@@ -47,28 +47,12 @@ def test_a_model_is_asked_again_scored_and_mended(folder: Path, tmp_path: Path) 
         return json.dumps({"results": {"answer": words, "scenario": sample.scenario}})
 
     with AnsweringServer(reply) as server:
-        recipe = {
-            "kind": "evaluation",
-            "name": "faith",
-            "task": "faith",
-            "run": str(tmp_path / "run"),
-            "model": {"path": server.model},
-            "data": {"test": {"source": str(folder), "split": "test", "n": N}},
-            "thinking": "off",
-            "evaluation": {
-                "second_scorer": "none",
-                "max_new_tokens": 80,
-                "options": {"cache": None},
-                "systems": {
-                    "base": {},
-                    "cot": {"prompt": "cot"},
-                    "assisted": {"prompt": "assisted"},
-                },
-            },
+        systems: dict[str, dict[str, Any]] = {
+            name: {"prompt": name, "thinking": "off"} for name in ("base", "cot", "assisted")
         }
-        path = tmp_path / "faith.yaml"
-        path.write_text(json.dumps(recipe))
-        results = compare([f"recipe={path}"])
+        test = {"source": str(folder), "split": "test", "n": N}
+        how = {"contexts": ["report"], "second_scorer": "none", "max_new_tokens": 80}
+        results = compare(evaluation(tmp_path, server.model, systems, test, "faith", **how))
     rates = {name: own["report"] for name, own in results["systems"].items()}
     assert rates["base"]["unscored"]["rate"] == pytest.approx(1 / N)
     assert rates["base"]["without_scale_errors"]["rate"] == 1.0

@@ -15,7 +15,7 @@ from tablemend.recipe.experiment import Experiment
 from tablemend.tables.serialisations import CONFIGURATIONS
 from tablemend.tasks.torr.data import TorrSet, describe, make_dataset
 from tablemend.tasks.torr.task import Torr, judge
-from tests.support.answering import AnsweringServer, compare
+from tests.support.answering import AnsweringServer, compare, evaluation
 
 pytest.importorskip("rouge_score")
 CONTEXTS = ["csv+none", "csv+transpose", "markdown+none", "markdown+transpose"]
@@ -72,25 +72,11 @@ def test_every_configuration_is_asked_and_robustness_is_told(
 
     with AnsweringServer(reply) as server:
         address = server.model.partition("@")[2]
-        recipe = {
-            "kind": "evaluation",
-            "name": "torr",
-            "task": "torr",
-            "run": str(tmp_path / "run"),
-            "model": {"path": server.model},
-            "data": {"test": {"source": str(out), "split": "test", "n": None}},
-            "thinking": "off",
-            "evaluation": {
-                "second_scorer": "none",
-                "contexts": CONTEXTS,
-                "max_new_tokens": 20,
-                "options": {"cache": None},
-                "systems": {"firm": {}, "brittle": {"model": f"openai:brittle@{address}"}},
-            },
-        }
-        path = tmp_path / "recipe.yaml"
-        path.write_text(json.dumps(recipe))
-        results = compare([f"recipe={path}"])
+        brittle = {"model": f"openai:brittle@{address}", "thinking": "off"}
+        systems = {"firm": {"thinking": "off"}, "brittle": brittle}
+        test = {"source": str(out), "split": "test", "n": None}
+        how = {"contexts": CONTEXTS, "second_scorer": "none", "max_new_tokens": 20}
+        results = compare(evaluation(tmp_path, server.model, systems, test, "torr", **how))
     assert results["systems"]["firm"]["csv+transpose"]["score"]["rate"] == 1.0
     assert results["systems"]["brittle"]["markdown+none"]["score"]["rate"] == 0.0
     page = script("eval/robustness.py", f"run={tmp_path / 'run'}").out

@@ -51,14 +51,18 @@ def evaluation(
     folder: Path,
     model: str,
     systems: dict[str, dict[str, Any]],
-    test: dict[str, int],
+    test: dict[str, Any],
+    task: str = "table_generation",
     **settings: Any,
 ) -> list[str]:
-    """Tokens of an evaluation of these systems on the small world; its run is below the folder."""
+    """Tokens of an evaluation of these systems, on the small world where ``test`` names no other
+    source; its run is below the folder.
+    """
     options = {"cache": None, "retries": 0, "backoff": 0.01, **settings.pop("options", {})}
     recipe = {
         "kind": "evaluation",
         "name": "asking",
+        "task": task,
         "model": {"path": model},
         "data": {"test": {"source": "small-world", **test}},
         "evaluation": {
