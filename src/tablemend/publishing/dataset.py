@@ -102,7 +102,7 @@ def _splits(source: Path) -> dict[str, list[Any]]:
     else:
         paths = {split: source / f"{split}.jsonl" for split in SPLITS}
         found = {split: list(read_jsonl(path)) for split, path in paths.items() if path.is_file()}
-    splits = {split: own for split, own in found.items() if own}
+    splits: dict[str, list[Any]] = {split: own for split, own in found.items() if own}
     if not splits:
         raise TablemendError(f"data={source} has no example in any of {', '.join(SPLITS)}")
     return splits
