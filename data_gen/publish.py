@@ -20,10 +20,10 @@ def main() -> None:
 
     token = hub.hub_token() if command.push else ""
     published = dataset.write_folder(command)
-    for line in published.lines():
-        print(line)
+    counts = ", ".join(f"{count} {split}" for split, count in published.splits.items())
+    print(f"{published.folder / 'README.md'}\n{counts}; licence {published.license}")
     if command.push:
-        print(f"pushed: {hub.push_data(published.folder, command, token)}")
+        print(f"pushed: {hub.push(published, command, token)}")
     else:
         print("look at the folder, then push=true")
 

@@ -14,8 +14,10 @@ from typing import Any
 import pytest
 
 from tests.support.chromium import Browser, NoBrowserError, chromium
+from tests.support.fake_hub import TOKEN, FakeHub
 from tests.support.files import SHARED_DATA
 from tests.support.model_server.server import ModelServer
+from tests.support.scripts import run_script
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -49,6 +51,32 @@ def small_garbage() -> None:
     walk through the million objects of torch and transformers."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture
+def fake(monkeypatch: pytest.MonkeyPatch) -> type[FakeHub]:
+    """The Hub that everything is pushed to."""
+    monkeypatch.setattr("huggingface_hub.HfApi", FakeHub)
+    monkeypatch.setattr("huggingface_hub.get_token", lambda: TOKEN)
+    monkeypatch.setattr(FakeHub, "calls", [])
+    monkeypatch.setattr(FakeHub, "problem", None)
+    return FakeHub
+
+
+@pytest.fixture
+def script(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., Any]:
+    """Runs a script of ours, which has to end with ``status``; what it printed."""
+
+    def run(name: str, *tokens: str, status: int = 0) -> Any:
+        capsys.readouterr()
+        left = run_script(name, tokens, monkeypatch)
+        said = capsys.readouterr()
+        assert left == status, said.err
+        return said
+
+    return run
 
 
 @pytest.fixture

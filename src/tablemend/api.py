@@ -23,20 +23,20 @@ from tablemend.detector.algorithm import (
 )
 from tablemend.detector.errors import ERROR_TYPES, METRICS, NEEDS_CONTEXT
 from tablemend.detector.keys import Gold, filled_rows, prepare_gold
-from tablemend.detector.query import columns_from_query, decimals_from_query, sort_rule_from_query
+from tablemend.detector.query import decimals_from_query, sort_rule_from_query
 from tablemend.detector.similarity import Similarity, load_similarity
 from tablemend.errors import TablemendError, defect, missing_extra
 from tablemend.evidence.files import load_source, read_source
 from tablemend.evidence.source import Source
 from tablemend.foreign import whole_characters
-from tablemend.mitigations import edits as mitigation
+from tablemend.mitigations import edits
+from tablemend.mitigations.edits import Draft
 from tablemend.mitigations.mend import mend as mend_drafts
 from tablemend.records import CLAIM_ERROR_NAMES
 from tablemend.results import (
     Claim,
     Coverage,
     Detection,
-    Edit,
     Error,
     Evidence,
     Mended,
@@ -44,7 +44,7 @@ from tablemend.results import (
     Unscored,
     Verification,
 )
-from tablemend.tables.extract import Extraction, extract_table
+from tablemend.tables.extract import extract_table
 from tablemend.tables.jsontable import is_table, table_of
 from tablemend.tables.read import guarded, load_table, load_text, read_table, write_table
 from tablemend.tables.table import Table
@@ -141,12 +141,12 @@ def verify(
     if context is None and query:
         raise TablemendError("verify: query belongs to an answer table: give its context")
     if context is None:
-        source, answer = _source("table", table), None
+        draft = Draft(said, _source("table", table))
     else:
-        source = Source(text=_text("context", context), query=query)
-        answer = _answer_table(said, source)
-    (found,) = verify_documents([(answer or said, source)], _name("verifier", verifier))
-    return _with_note(verification(found, said, source, answer), text)
+        draft = _answer_draft(said, Source(text=_text("context", context), query=query))
+    document = draft.read().table or draft.text
+    (found,) = verify_documents([(document, draft.evidence)], _name("verifier", verifier))
+    return _with_note(verification(found, draft), text)
 
 
 @_one_error
@@ -180,14 +180,13 @@ def mend(
         if not isinstance(table_or_context, str | os.PathLike):
             raise TablemendError("mend: an answer table is mended by its context, which is a text")
         source = Source(text=_text("table_or_context", table_or_context), query=_query(query))
-        _answer_table(said, source)
+        draft = _answer_draft(said, source)
     else:
         try:
-            source = _source("table_or_context", table_or_context)
+            draft = Draft(said, _source("table_or_context", table_or_context))
         except TablemendError as error:
             hint = "an answer table is mended by its context, and a query, which may be ''"
             raise TablemendError(f"{error} ({hint})") from error
-    draft = mitigation.Draft(said, source, "auto" if is_answer else None)
     method = "repair" if model is None else "cave"
     model = None if model is None else _name("model", model)
     (found,) = mend_drafts([draft], method, model, verifier=_name("verifier", verifier))
@@ -254,14 +253,8 @@ def detection(
     )
 
 
-def verification(
-    found: records.Verification,
-    text: str,
-    source: Source,
-    table: Table | None = None,
-    name: str = "",
-) -> Verification:
-    """What a verifier said, as a result; ``table`` is that of an answer."""
+def verification(found: records.Verification, draft: Draft) -> Verification:
+    """What a verifier found, as a result."""
     claims = tuple(
         Claim(
             text=one.claim.text,
@@ -270,69 +263,40 @@ def verification(
             verdict=one.verdict,
             type=one.error_type,
             reason=one.reason,
-            evidence=_evidence(one, source),
+            evidence=_evidence(one, draft.evidence),
             **_place(one.claim),
         )
         for one in found.verdicts
     )
-    return Verification(claims=claims, **_scores(found, text, source, table, name))
+    return Verification(claims=claims, **_scores(found, draft, draft.text))
 
 
-def mended(found: mitigation.Mended, draft: mitigation.Draft, name: str = "") -> Mended:
+def mended(found: edits.Mended, draft: Draft) -> Mended:
     """What a mitigation did, as a result."""
     after = found.after or found.before or records.Verification((), "")
-    table = before = None
-    if draft.format is not None:
-        before, table = (
-            read_answer(text, draft.evidence, draft.format).table
-            for text in (draft.text, found.text)
-        )
-    edits, undone = (
-        tuple(
-            Edit(
-                span=None if one.start is None or one.end is None else (one.start, one.end),
-                row=one.row,
-                column=one.column,
-                old=one.old,
-                new=one.new,
-                type=one.error_type,
-                reason=one.reason,
-                method=one.method,
-            )
-            for one in changes
-        )
-        for changes in (found.edits, found.undone)
-    )
     notes = (*found.notes, *(found.before.notes if found.before else ()))
     return Mended(
-        **_scores(after, found.text, draft.evidence, table, name)
-        | {"notes": notes, "usage": found.usage},
+        **_scores(after, draft, found.text) | {"notes": notes, "usage": found.usage},
         original=draft.text,
-        original_table=_content(before),
+        original_table=_content(draft.read().table),
         score_before=None if found.before is None else found.before.staf,
-        edits=edits,
-        undone=undone,
+        edits=found.edits,
+        undone=found.undone,
     )
 
 
-def read_answer(text: str, source: Source, format: AnswerFormat = "auto") -> Extraction:
-    """The table of an answer, read as its context and its question name things."""
-    return extract_table(text, format, columns_from_query(source.query) or (), source.text)
-
-
-def _scores(
-    found: records.Verification, text: str, source: Source, table: Table | None, name: str
-) -> dict[str, Any]:
-    """What verifications and mended texts have in common."""
+def _scores(found: records.Verification, draft: Draft, text: str) -> dict[str, Any]:
+    """What verifications and mended texts have in common; ``text`` is the draft's as it is now."""
     left = [one for one in found.verdicts if one.verdict == "unscored"]
-    total = len(found.verdicts)
+    total, table = len(found.verdicts), draft.read(text).table
+    wrong = (one for one in found.verdicts if one.wrong)
     return {
-        "name": name,
+        "name": draft.name,
         "text": text,
         "table": _content(table),
         "score": found.staf,
         "coverage": Coverage(scored=total - len(left), total=total, of="claims"),
-        "errors": tuple(_of_wrong(one, text, source, table) for one in found.verdicts if one.wrong),
+        "errors": tuple(_of_wrong(one, text, draft.evidence, table) for one in wrong),
         "unscored": tuple(
             Unscored(text=one.claim.text, reason=one.reason, **_place(one.claim)) for one in left
         ),
@@ -455,11 +419,17 @@ def _query(given: object) -> str:
     return "" if given is None else _text("query", given)
 
 
-def _answer_table(text: str, source: Source) -> Table:
-    found = read_answer(text, source)
+def _answer_draft(text: str, source: Source) -> Draft:
+    """An answer that holds a table.
+
+    Raises:
+        TablemendError: it holds none.
+    """
+    draft = Draft(text, source, "auto")
+    found = draft.read()
     if found.table is None:
         raise TablemendError(f"the answer holds no table ({found.reason or 'an empty one'})")
-    return found.table
+    return draft
 
 
 def _source(what: str, given: object) -> Source:

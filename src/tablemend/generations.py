@@ -150,11 +150,6 @@ OWN = ("seconds", "cached_tokens", "estimated", "calls", "edits", "passes")
 """What a record holds beside the answer."""
 
 
-def _record(one: Stored) -> dict[str, Any]:
-    own = {name: getattr(one, name) for name in OWN}
-    return own | {"seconds": round(one.seconds, 4)} | one.answer.to_json()
-
-
 def write_out(
     generations: Generations, settings: Mapping[str, Mapping[str, Any]], stream: Iterable[Stored]
 ) -> Generator[Stored]:
@@ -172,5 +167,6 @@ def write_out(
             if (system, context) not in stores:
                 store = generations.store(system, context, settings[system])
                 stores[system, context] = stack.enter_context(store)
-            stores[system, context].put(_record(one))
+            took = {name: getattr(one, name) for name in OWN} | {"seconds": round(one.seconds, 4)}
+            stores[system, context].put(took | one.answer.to_json())
             yield one

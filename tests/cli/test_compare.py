@@ -13,14 +13,12 @@ import pytest
 import torch
 import yaml
 
-from tablemend.config import parse
 from tablemend.detector.errors import METRICS
 from tablemend.errors import TablemendError
-from tablemend.evaluation.command import CompareCommand
-from tablemend.evaluation.compare import compare as compare_systems
 from tablemend.reports.report import write_reports
 from tablemend.runs import Store
 from tablemend.tasks.tablehallu import prompts
+from tests.support.answering import compare
 
 ROOT = Path(__file__).parents[2]
 N = 6
@@ -49,11 +47,6 @@ def recipe(tmp_path, tiny_model) -> list[str]:
     }
     (tmp_path / "recipe.yaml").write_text(yaml.safe_dump(settings), encoding="utf-8")
     return [f"recipe={tmp_path / 'recipe.yaml'}", f"run={tmp_path / 'run'}"]
-
-
-def compare(recipe: list[str], *overrides: str) -> dict:
-    """What eval/compare.py does, in this process."""
-    return compare_systems(parse(CompareCommand, [*recipe, *overrides]))
 
 
 def answers(run: Path) -> dict[tuple[str, str, str], tuple[str, int]]:

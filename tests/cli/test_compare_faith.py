@@ -3,33 +3,28 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tablemend.config import Source, parse
-from tablemend.evaluation.command import CompareCommand
-from tablemend.evaluation.compare import compare
+from tablemend.config import Source
 from tablemend.reports.report import write_reports
 from tablemend.runs import Store
 from tablemend.tasks.faith.sample import MaskedSpan
 from tablemend.tasks.faith.task import Faith
-from tests.support.answering import AnsweringServer
-from tests.support.scripts import run_script
+from tests.support.answering import AnsweringServer, compare, evaluation
 
 N = 6
 
 
 @pytest.fixture
-def folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Path:
+def folder(tmp_path: Path, script: Callable[..., Any]) -> Path:
     out = tmp_path / "set"
     shares = ["shares.train=0", "shares.validation=0", "shares.test=1"]
     tokens = ["n=8", f"out={out}", "workers=1", *shares]
-    assert run_script("data_gen/faith.py", tokens, monkeypatch) == 0
-    said = capsys.readouterr().out
+    said = script("data_gen/faith.py", *tokens).out
     assert "masked numbers" in said and "A direct look-up" in said
     return out
 
@@ -52,28 +47,12 @@ def test_a_model_is_asked_again_scored_and_mended(folder: Path, tmp_path: Path) 
         return json.dumps({"results": {"answer": words, "scenario": sample.scenario}})
 
     with AnsweringServer(reply) as server:
-        recipe = {
-            "kind": "evaluation",
-            "name": "faith",
-            "task": "faith",
-            "run": str(tmp_path / "run"),
-            "model": {"path": server.model},
-            "data": {"test": {"source": str(folder), "split": "test", "n": N}},
-            "thinking": "off",
-            "evaluation": {
-                "second_scorer": "none",
-                "max_new_tokens": 80,
-                "options": {"cache": None},
-                "systems": {
-                    "base": {},
-                    "cot": {"prompt": "cot"},
-                    "assisted": {"prompt": "assisted"},
-                },
-            },
+        systems: dict[str, dict[str, Any]] = {
+            name: {"prompt": name, "thinking": "off"} for name in ("base", "cot", "assisted")
         }
-        path = tmp_path / "faith.yaml"
-        path.write_text(json.dumps(recipe))
-        results = compare(parse(CompareCommand, [f"recipe={path}"]))
+        test = {"source": str(folder), "split": "test", "n": N}
+        how = {"contexts": ["report"], "second_scorer": "none", "max_new_tokens": 80}
+        results = compare(evaluation(tmp_path, server.model, systems, test, "faith", **how))
     rates = {name: own["report"] for name, own in results["systems"].items()}
     assert rates["base"]["unscored"]["rate"] == pytest.approx(1 / N)
     assert rates["base"]["without_scale_errors"]["rate"] == 1.0
@@ -96,13 +75,7 @@ def test_a_model_is_asked_again_scored_and_mended(folder: Path, tmp_path: Path) 
     ],
 )
 def test_bad_settings_are_one_line_and_an_exit_code(
-    arguments: list[str],
-    says: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    arguments: list[str], says: str, tmp_path: Path, script: Callable[..., Any]
 ) -> None:
-    tokens = [f"out={tmp_path / 'out'}", *arguments]
-    assert run_script("data_gen/faith.py", tokens, monkeypatch) == 2
-    assert says in capsys.readouterr().err
+    assert says in script("data_gen/faith.py", f"out={tmp_path / 'out'}", *arguments, status=2).err
     assert not (tmp_path / "out").exists()

@@ -17,10 +17,9 @@ from tablemend.backends.requests import Request, Sampling
 from tablemend.config import parse
 from tablemend.evaluation import systems
 from tablemend.evaluation.command import CompareCommand
-from tablemend.evaluation.compare import compare
 from tablemend.renderer import prompt_ids
 from tablemend.tasks.tablehallu import small_world
-from tests.support.answering import AnsweringServer, evaluation, right_answer
+from tests.support.answering import AnsweringServer, compare, evaluation, right_answer
 from tests.support.scripts import ROOT, run_script
 
 N = 4
@@ -115,7 +114,7 @@ def test_the_plan_counts_what_is_left_to_ask(
     local = {"model": f"hf:{tiny_model}", "prompt": "cot"}
     systems = {"base": {}, "here": local, "mend": {"after": "base", "mitigation": "repair"}}
     tokens = evaluation(tmp_path, server.model, systems, TEST, options=PRICES)
-    compare(parse(CompareCommand, [*tokens, "evaluation.systems.here=null"]))
+    compare([*tokens, "evaluation.systems.here=null"])
     status, rows, _ = check(tokens)
     task = parse(CompareCommand, tokens).task_of()
     chats = [task.messages(one, "adversarial", "cot") for one in EXAMPLES]
@@ -204,7 +203,7 @@ def test_a_rewriter_that_cannot_be_asked_ends_nothing_that_was_paid_for(
         if how == "unreachable":
             assert status == 2 and server.bodies == []
             return
-        results = compare(parse(CompareCommand, [*tokens, "rescore=true"]))
+        results = compare([*tokens, "rescore=true"])
     assert status == 0 and list(results["systems"]) == ["base"]
     assert "status 404" in results["not_possible"]["cave"]
 
@@ -215,6 +214,6 @@ def test_a_hosted_model_is_compared_by_a_recipe_that_trains(
     test = f"data.test={{source: small-world, n: {N}, seed: 3}}"
     given = ["recipe=tiny", f"model.path={server.model}", f"run={tmp_path / 'run'}", test]
     given += ["evaluation.systems.constrained=null", "evaluation.options.cache=null"]
-    results = compare(parse(CompareCommand, given))
+    results = compare(given)
     assert set(results["not_possible"]) == {"sft", "sft+repair"}
     assert results["systems"]["base"]["adversarial"]["total_hallu"]["rate"] == 0

@@ -14,15 +14,12 @@ from typing import Any
 
 import pytest
 
-from tablemend.config import parse
 from tablemend.errors import TablemendError
 from tablemend.evaluation import generating
-from tablemend.evaluation.command import CompareCommand
-from tablemend.evaluation.compare import compare as compare_systems
 from tablemend.reports.report import terminal_table, write_markdown, write_reports
 from tablemend.runs import Store, sole_writer
 from tablemend.tasks.tablehallu import small_world
-from tests.support.answering import AnsweringServer, asked, evaluation, right_answer
+from tests.support.answering import AnsweringServer, asked, compare, evaluation, right_answer
 from tests.support.results import examples_in
 from tests.support.scripts import ROOT, run_script
 
@@ -48,11 +45,6 @@ def recipe(tmp_path: Path, server: AnsweringServer) -> Callable[..., list[str]]:
         return [*tokens, *overrides]
 
     return make
-
-
-def compare(tokens: list[str], *overrides: str) -> dict[str, Any]:
-    """What eval/compare.py does, in this process and without the reports."""
-    return compare_systems(parse(CompareCommand, [*tokens, *overrides]))
 
 
 def lines(folder: Path, system: str, context: str = "adversarial") -> list[dict[str, Any]]:

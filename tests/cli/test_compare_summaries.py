@@ -13,11 +13,11 @@ import yaml
 
 from tablemend.config import Source, parse
 from tablemend.evaluation.command import CompareCommand
-from tablemend.evaluation.compare import compare
 from tablemend.reports.report import write_reports
 from tablemend.runs import Run, read_jsonl
 from tablemend.tasks.tabfaith.data import TabFaith, make_dataset
 from tablemend.tasks.tabfaith.task import TableSummary
+from tests.support.answering import compare
 from tests.support.scripts import ROOT, run_script
 
 TASK = TableSummary()
@@ -89,8 +89,7 @@ def test_the_comparison_before_and_after_editing(
         "repair": {"after": "base", "mitigation": "repair"},
         "cave": {"after": "base", "mitigation": "cave", "model": model_server()},
     }
-    config = parse(CompareCommand, recipe(systems))
-    results = compare(config)
+    results = compare(recipe(systems))
     assert results["task"] == "table_summary" and results["format"] is None
     own = {system: kinds["table"] for system, kinds in results["systems"].items()}
     assert own["base"]["total_hallu"]["n"] == N
@@ -116,9 +115,9 @@ def test_another_verifier_scores_the_stored_summaries(
     recipe: Callable[..., list[str]], model_server: Callable[..., str]
 ) -> None:
     tokens = recipe({"base": {"model": model_server("injected-error:0.5", seed=1)}})
-    first = compare(parse(CompareCommand, tokens))
+    first = compare(tokens)
     verifier = f"evaluation.verifier=llm:{model_server()}"
-    again = compare(parse(CompareCommand, [*tokens, verifier, "rescore=true"]))
+    again = compare([*tokens, verifier, "rescore=true"])
     assert first["scorer"].startswith("program/") and again["scorer"].startswith("llm:")
     rates = [one["systems"]["base"]["table"] for one in (first, again)]
     assert [one["staf"]["n"] + round(one["unscored"]["rate"] * N) for one in rates] == [N, N]
@@ -138,7 +137,7 @@ def test_fine_tuning_teaches_faithful_summaries_alone(
     unfaithful = sum(one.label != "faithful" for one in train)
     assert facts["dropped"]["no target: its summary is unfaithful"] == unfaithful
     assert facts["rows"] + sum(facts["dropped"].values()) == len(train)
-    results = compare(parse(CompareCommand, [*tokens, "evaluation.n=2"]))
+    results = compare([*tokens, "evaluation.n=2"])
     assert set(results["systems"]) == {"base", "sft"}
 
 

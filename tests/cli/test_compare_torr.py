@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic import ValidationError
 
-from tablemend.config import Source, parse
-from tablemend.evaluation.command import CompareCommand
-from tablemend.evaluation.compare import compare
+from tablemend.config import Source
 from tablemend.recipe.experiment import Experiment
 from tablemend.tables.serialisations import CONFIGURATIONS
 from tablemend.tasks.torr.data import TorrSet, describe, make_dataset
 from tablemend.tasks.torr.task import Torr, judge
-from tests.support.answering import AnsweringServer
-from tests.support.scripts import run_script
+from tests.support.answering import AnsweringServer, compare, evaluation
 
 pytest.importorskip("rouge_score")
 CONTEXTS = ["csv+none", "csv+transpose", "markdown+none", "markdown+transpose"]
@@ -56,15 +54,11 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_every_configuration_is_asked_and_robustness_is_told(
-    folder: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    folder: Path, tmp_path: Path, script: Callable[..., Any]
 ) -> None:
     out = tmp_path / "torr"
     tokens = [f"data={folder}", f"out={out}", "n=3", "demonstrations=1"]
-    assert run_script("data_gen/torr.py", tokens, monkeypatch) == 0
-    said = capsys.readouterr().out
+    said = script("data_gen/torr.py", *tokens).out
     assert "wikitq: 3 test" in said and "finqa: skipped" in said
     samples = Torr().samples(Source(source=str(out), split="test"))
     assert {one.set for one in samples} == {"wikitq", "tabfact"}
@@ -78,29 +72,14 @@ def test_every_configuration_is_asked_and_robustness_is_told(
 
     with AnsweringServer(reply) as server:
         address = server.model.partition("@")[2]
-        recipe = {
-            "kind": "evaluation",
-            "name": "torr",
-            "task": "torr",
-            "run": str(tmp_path / "run"),
-            "model": {"path": server.model},
-            "data": {"test": {"source": str(out), "split": "test", "n": None}},
-            "thinking": "off",
-            "evaluation": {
-                "second_scorer": "none",
-                "contexts": CONTEXTS,
-                "max_new_tokens": 20,
-                "options": {"cache": None},
-                "systems": {"firm": {}, "brittle": {"model": f"openai:brittle@{address}"}},
-            },
-        }
-        path = tmp_path / "recipe.yaml"
-        path.write_text(json.dumps(recipe))
-        results = compare(parse(CompareCommand, [f"recipe={path}"]))
+        brittle = {"model": f"openai:brittle@{address}", "thinking": "off"}
+        systems = {"firm": {"thinking": "off"}, "brittle": brittle}
+        test = {"source": str(out), "split": "test", "n": None}
+        how = {"contexts": CONTEXTS, "second_scorer": "none", "max_new_tokens": 20}
+        results = compare(evaluation(tmp_path, server.model, systems, test, "torr", **how))
     assert results["systems"]["firm"]["csv+transpose"]["score"]["rate"] == 1.0
     assert results["systems"]["brittle"]["markdown+none"]["score"]["rate"] == 0.0
-    assert run_script("eval/robustness.py", [f"run={tmp_path / 'run'}"], monkeypatch) == 0
-    page = capsys.readouterr().out
+    page = script("eval/robustness.py", f"run={tmp_path / 'run'}").out
     assert "Performance and robustness" in page and "Reliability of the ranking" in page
     drawn = tmp_path / "run" / "robustness.html"
     assert f"{drawn} (with pictures" in page
@@ -121,14 +100,11 @@ def test_larger_tables_are_left_out_and_counted(folder: Path, tmp_path: Path) ->
         assert ("12 of larger tables left out" in said) == (not kept)
 
 
-def test_one_run_is_named(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_one_run_is_named_that_has_results(tmp_path: Path, script: Callable[..., Any]) -> None:
     for tokens in ([], ["run=a", "recipe=b"]):
-        assert run_script("eval/robustness.py", tokens, monkeypatch) == 2
-        assert "name one run" in capsys.readouterr().err
-    assert run_script("eval/robustness.py", ["recipe=nowhere"], monkeypatch) == 2
-    assert "run the comparison first" in capsys.readouterr().err
+        assert "name one run" in script("eval/robustness.py", *tokens, status=2).err
+    for token in ("recipe=nowhere", f"run={tmp_path}/none"):
+        assert "run the comparison first" in script("eval/robustness.py", token, status=2).err
 
 
 def test_all_35_configurations_say_the_same_and_gold_is_right(folder: Path, tmp_path: Path) -> None:
@@ -152,11 +128,11 @@ def test_all_35_configurations_say_the_same_and_gold_is_right(folder: Path, tmp_
 
 
 def test_lookups_are_made_without_data_and_ask_for_the_cell_of_each_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, script: Callable[..., Any]
 ) -> None:
     out = tmp_path / "lookups"
     tokens = ["sets=[lookup]", f"out={out}", "n=20", "train=20"]
-    assert run_script("data_gen/torr.py", tokens, monkeypatch) == 0
+    script("data_gen/torr.py", *tokens)
     found = {
         split: Torr().samples(Source(source=str(out), split=split)) for split in ("train", "test")
     }
@@ -183,21 +159,9 @@ def test_lookups_are_made_without_data_and_ask_for_the_cell_of_each_name(
     ],
 )
 def test_bad_settings_are_refused(
-    tokens: list[str],
-    says: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    tokens: list[str], says: str, tmp_path: Path, script: Callable[..., Any]
 ) -> None:
-    assert run_script("data_gen/torr.py", [*tokens, f"out={tmp_path / 'o'}"], monkeypatch) == 2
-    assert says in capsys.readouterr().err
-
-
-def test_a_run_without_results_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run_script("eval/robustness.py", [f"run={tmp_path}/none"], monkeypatch) != 0
-    assert "run the comparison first" in capsys.readouterr().err
+    assert says in script("data_gen/torr.py", *tokens, f"out={tmp_path / 'o'}", status=2).err
 
 
 def test_a_training_shows_each_sample_in_one_configuration_or_in_the_one_that_is_named() -> None:

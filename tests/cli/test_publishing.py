@@ -6,9 +6,9 @@ import json
 import re
 import shlex
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 from huggingface_hub import ModelCard
@@ -33,6 +33,7 @@ from tablemend.runs import Run
 from tablemend.tasks.tablehallu.dataset import make_dataset
 from tablemend.tasks.tablehallu.settings import Synthesis
 from tablemend.training import checkpoints, stage
+from tests.support.fake_hub import TOKEN, FakeHub
 from tests.support.finished_runs import (
     LORA,
     N,
@@ -40,10 +41,9 @@ from tests.support.finished_runs import (
     finished_training,
     second_training,
 )
-from tests.support.scripts import ROOT, run_script
+from tests.support.scripts import ROOT
 
 NAME = "someone/tiny"
-TOKEN = "hf_secret_secret"
 
 
 @pytest.fixture
@@ -81,35 +81,6 @@ HEAD = {"license": "apache-2.0", "base_model": "none", "datasets": ()}
 
 def publish(run: Run, **options: Any) -> PublishedFolder:
     return write_folder(PublishCommand(run=str(run.path), repo_id=NAME, **HEAD | options))
-
-
-class FakeHub:
-    """Notes what is sent to the Hub."""
-
-    calls: ClassVar[list[tuple[str, dict[str, Any]]]] = []
-    problem: ClassVar[Exception | None] = None
-
-    def __init__(self, token: str) -> None:
-        self.token = token
-
-    def create_repo(self, repo_id: str, **options: Any) -> None:
-        self.calls.append(("create_repo", {"repo_id": repo_id, **options}))
-
-    def upload_folder(self, **options: Any) -> SimpleNamespace:
-        if self.problem is not None:
-            raise self.problem
-        files = sorted(path.name for path in Path(options["folder_path"]).iterdir())
-        self.calls.append(("upload_folder", {**options, "files": files}))
-        return SimpleNamespace(repo_url=f"https://hub/{options['repo_id']}")
-
-
-@pytest.fixture
-def fake(monkeypatch: pytest.MonkeyPatch) -> type[FakeHub]:
-    monkeypatch.setattr("huggingface_hub.HfApi", FakeHub)
-    monkeypatch.setattr("huggingface_hub.get_token", lambda: TOKEN)
-    monkeypatch.setattr(FakeHub, "calls", [])
-    monkeypatch.setattr(FakeHub, "problem", None)
-    return FakeHub
 
 
 def test_a_dry_run_writes_what_others_load_and_check(run: Run, fake: type[FakeHub]) -> None:
@@ -230,33 +201,29 @@ def _set(path: Path, **fields: Any) -> None:
 
 
 def test_a_push_sends_the_folder_and_only_when_asked(
-    run: Run, fake: type[FakeHub], monkeypatch: pytest.MonkeyPatch, capsys: Any
+    run: Run, fake: type[FakeHub], script: Callable[..., Any]
 ) -> None:
-    tokens = [f"run={run.path}", f"repo_id={NAME}", "license=mit", "base_model=none"]
-    assert run_script("train/publish.py", tokens, monkeypatch) == 0
-    assert "then push=true" in capsys.readouterr().out and fake.calls == []
+    tokens = ["train/publish.py", f"run={run.path}", f"repo_id={NAME}", "license=mit"]
+    tokens.append("base_model=none")
+    assert "then push=true" in script(*tokens).out and fake.calls == []
     tokens.append("push=true")
-    assert run_script("train/publish.py", tokens, monkeypatch) == 0
-    assert f"pushed: https://hub/{NAME}" in capsys.readouterr().out
+    assert f"pushed: https://hub/{NAME}" in script(*tokens).out
     (create, made), (upload, sent) = fake.calls
     assert (create, upload) == ("create_repo", "upload_folder")
     assert made["private"] is True
     assert {"README.md", "model.safetensors", "tablemend"} <= set(sent["files"])
     assert "tablemend/*" in sent["delete_patterns"]  # or another checkpoint's numbers stay
     fake.problem = RuntimeError(f"403 for {TOKEN}\nmore")
-    assert run_script("train/publish.py", tokens, monkeypatch) == 2
-    err = capsys.readouterr().err
+    err = script(*tokens, status=2).err
     assert "403 for ***" in err and TOKEN not in err
+
+
+NO_RATE = {"rate": None, "low": None, "high": None, "n": 0}
 
 
 def _unscore(run: Run) -> None:
     results = json.loads((run.path / "results.json").read_text())
-    results["systems"]["sft"]["clean"]["total_hallu"] = {
-        "rate": None,
-        "low": None,
-        "high": None,
-        "n": 0,
-    }
+    results["systems"]["sft"]["clean"]["total_hallu"] = NO_RATE
     (run.path / "results.json").write_text(json.dumps(results))
 
 
@@ -265,26 +232,17 @@ def _train_on(run: Run) -> None:
     checkpoints.mark_complete(run.model)
 
 
-def _no_second_scorer(run: Run) -> None:
-    compare(run, "rescore=true", "evaluation.second_scorer=none")
-
-
-def _no_comparison(run: Run) -> None:
-    (run.path / "results.json").unlink()
-
-
-def _no_record(run: Run) -> None:
-    run.record("sft", {})
-
-
 @pytest.mark.parametrize(
     ("damage", "lacks"),
     [
         (_unscore, "verdicts: 100% of the answers of sft on clean contexts are unscored"),
         (_train_on, "results of these weights"),
-        (_no_second_scorer, "a second scorer"),
-        (_no_comparison, "a comparison"),
-        (_no_record, "the record of the training"),
+        (
+            lambda run: compare(run, "rescore=true", "evaluation.second_scorer=none"),
+            "a second scorer",
+        ),
+        (lambda run: (run.path / "results.json").unlink(), "a comparison"),
+        (lambda run: run.record("sft", {}), "the record of the training"),
     ],
 )
 def test_what_is_not_complete_is_not_pushed(
@@ -498,12 +456,12 @@ def test_a_second_training_tells_of_its_pairs_or_rewards(
 
 
 def test_a_chain_that_began_with_merged_weights_lists_the_merge(
-    base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    base: Path, tmp_path: Path, script: Callable[..., Any]
 ) -> None:
     first = finished_training(tmp_path / "first", base, *LORA)
     whole = first.path / "whole"
     merging = [f"run={first.path}", "tolerance=1e-02", "prompts=1", f"out={whole}"]
-    assert run_script("train/merge.py", merging, monkeypatch) == 0
+    script("train/merge.py", *merging)
     published = publish(finished_training(tmp_path / "second", whole))
     text = (published.folder / "README.md").read_text(encoding="utf-8")
     commands = _commands_of(text, published.folder)

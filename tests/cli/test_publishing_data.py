@@ -6,7 +6,6 @@ import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -31,11 +30,10 @@ from tablemend.tasks.task import TaskOptions
 from tablemend.tasks.torr import data as torr
 from tablemend.tasks.torr.data import TorrSet
 from tablemend.training.data import Pair
-from tests.support.scripts import run_script
+from tests.support.fake_hub import TOKEN, FakeHub
 from tests.support.short_trainings import ROOT, injected_pairs, small_data
 
 NAME = "someone/tables"
-TOKEN = "hf_secret_secret"
 HALVES = ["shares.train=0.5", "shares.validation=0", "shares.test=0.5"]
 SIZES = ["sizes.general=12", "sizes.financial=6", "sizes.clinical=6", "sizes.operations=0"]
 
@@ -186,50 +184,23 @@ def test_what_is_no_data_set_or_has_no_columns_is_refused(tmp_path: Path) -> Non
     assert not (data / "publish").exists()
 
 
-class FakeDataHub:
-    """Takes what is pushed."""
-
-    calls: list[dict[str, Any]] = []  # noqa: RUF012
-    problem: Exception | None = None
-
-    def __init__(self, token: str) -> None:
-        assert token == TOKEN
-
-    def create_repo(self, repo_id: str, **options: Any) -> None:
-        self.calls.append({"repo_id": repo_id, **options})
-
-    def upload_folder(self, folder_path: Path, **options: Any) -> SimpleNamespace:
-        if self.problem is not None:
-            raise self.problem
-        files = sorted(path.name for path in Path(folder_path).rglob("*") if path.is_file())
-        self.calls.append({**options, "files": files})
-        return SimpleNamespace(repo_url=f"https://hub/datasets/{options['repo_id']}")
-
-
 def test_nothing_leaves_without_push_and_a_refusal_hides_the_token(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, fake: type[FakeHub], script: Callable[..., Any]
 ) -> None:
-    monkeypatch.chdir(ROOT)
-    monkeypatch.setattr("huggingface_hub.HfApi", FakeDataHub)
-    monkeypatch.setattr("huggingface_hub.get_token", lambda: TOKEN)
-    monkeypatch.setattr(FakeDataHub, "calls", [])
     data = tmp_path / "set"
     _tablehallu(data)
-    tokens = [f"data={data}", f"repo_id={NAME}"]
-    assert run_script("data_gen/publish.py", [*tokens, "--check"], monkeypatch) == 0
+    tokens = ["data_gen/publish.py", f"data={data}", f"repo_id={NAME}"]
+    script(*tokens, "--check")
     assert not (data / "publish").exists()
-    assert run_script("data_gen/publish.py", tokens, monkeypatch) == 0
-    assert FakeDataHub.calls == [] and "licence apache-2.0" in capsys.readouterr().out
-    assert run_script("data_gen/publish.py", [*tokens, "push=true"], monkeypatch) == 0
-    made, sent = FakeDataHub.calls
+    assert "licence apache-2.0" in script(*tokens).out and fake.calls == []
+    script(*tokens, "push=true")
+    (_, made), (_, sent) = fake.calls
     assert made["repo_type"] == sent["repo_type"] == "dataset" and made["private"] is True
     assert {"README.md", "train.parquet", "settings.json"} <= set(sent["files"])
     assert not any(name.endswith(".jsonl") for name in sent["files"])
-    monkeypatch.setattr(FakeDataHub, "problem", RuntimeError(f"403 for {TOKEN}"))
-    assert run_script("data_gen/publish.py", [*tokens, "push=true"], monkeypatch) == 2
-    err = capsys.readouterr().err
+    fake.problem = RuntimeError(f"403 for {TOKEN}")
+    err = script(*tokens, "push=true", status=2).err
     assert "403 for ***" in err and TOKEN not in err
     shutil.rmtree(data)
-    assert run_script("data_gen/publish.py", tokens, monkeypatch) == 2
-    assert run_script("data_gen/publish.py", [*tokens, "license=No Such"], monkeypatch) == 2
-    assert "license" in capsys.readouterr().err
+    script(*tokens, status=2)
+    assert "license" in script(*tokens, "license=No Such", status=2).err

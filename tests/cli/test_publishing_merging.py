@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -16,7 +18,7 @@ from tablemend.publishing.hub import MergeCommand
 from tablemend.runs import Run, read_object
 from tablemend.training import adapters, checkpoints
 from tests.support.finished_runs import LORA, copy_of, finished_training, spoil_merges
-from tests.support.scripts import ROOT, run_script
+from tests.support.scripts import ROOT
 
 
 @pytest.fixture
@@ -35,11 +37,10 @@ def merge(run: Run, **options: object) -> adapters.Difference | None:
 
 
 def test_the_merged_checkpoint_answers_as_base_and_adapter(
-    run: Run, base: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    run: Run, base: Path, script: Callable[..., Any]
 ) -> None:
-    tokens = [f"run={run.path}", "prompts=3"]
-    assert run_script("train/merge.py", tokens, monkeypatch) == 0
-    out = capsys.readouterr().out
+    tokens = ["train/merge.py", f"run={run.path}", "prompts=3"]
+    out = script(*tokens).out
     assert "on 3 prompts, 100.0% of the next tokens are the same" in out
     folder = run.path / "merged"
     assert checkpoints.is_complete(folder) and not list(folder.glob("adapter_*"))
@@ -50,8 +51,7 @@ def test_the_merged_checkpoint_answers_as_base_and_adapter(
     merged = AutoModelForCausalLM.from_pretrained(folder)(ids).logits
     plain = AutoModelForCausalLM.from_pretrained(base)(ids).logits
     assert (merged - plain).abs().max() > 0.01  # the adapter is in it
-    assert run_script("train/merge.py", tokens, monkeypatch) == 0
-    assert "finished" in capsys.readouterr().out
+    assert "finished" in script(*tokens).out
 
 
 def test_logits_that_differ_leave_no_checkpoint(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 import yaml
 
 from tablemend.detector.errors import METRICS
+from tablemend.errors import TablemendError
 from tablemend.reports.content import DASH, setting_table
 from tablemend.reproduction import reproduce
 from tablemend.runs import write_json
 from tests.support.made_up_runs import made_up_run
-from tests.support.scripts import run_script
+
+Script = Callable[..., Any]
 
 ROOT = Path(__file__).parents[2]
 WRONG = ["out_of_range", "attribute", "", "order_mismatch", "attribute", ""]
@@ -23,11 +25,8 @@ RIGHT = ["", "", "", "", "attribute", ""]
 
 
 @pytest.fixture(autouse=True)
-def _one_thread() -> Any:
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
+def _one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
 
 
 @pytest.fixture
@@ -46,13 +45,11 @@ def tokens(tmp_path: Path, tiny_model: Path) -> list[str]:
 
 
 def test_a_table_is_made_and_the_same_command_asks_nothing_again(
-    tokens: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+    tokens: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: Script
 ) -> None:
-    assert run_script("eval/reproduce.py", [*tokens, "table=4", "--check"], monkeypatch) == 0
-    said = capsys.readouterr().out
+    said = script("eval/reproduce.py", *tokens, "table=4", "--check").out
     assert "python eval/compare.py recipe=" in said and not (tmp_path / "run").exists()
-    assert run_script("eval/reproduce.py", [*tokens, "table=4"], monkeypatch) == 0
-    said = capsys.readouterr().out
+    said = script("eval/reproduce.py", *tokens, "table=4").out
     assert "Total Hallu (published)" in said and "| SFT " in said
     (data,) = json.loads((tmp_path / "run/reproduction/tablehallu-table-4.json").read_text())
     assert data["ours"]["COT"]["Total Hallu"]["n"] == 4
@@ -61,66 +58,50 @@ def test_a_table_is_made_and_the_same_command_asks_nothing_again(
     assert set(results["systems"]) == {"base", "careful", "follow", "cot"}
     assert list(results["contexts"]) == ["adversarial"]
 
-    def never(config: Any) -> None:
+    def never(*command: str) -> None:
         raise AssertionError("asked again")
 
-    monkeypatch.setattr(reproduce, "answer", never)
-    assert run_script("eval/reproduce.py", [*tokens, "table=4"], monkeypatch) == 0
-    assert (
-        run_script("eval/reproduce.py", [*tokens, "table=1"], monkeypatch) == 0
-    )  # of the same run
+    monkeypatch.setattr(reproduce, "run_command", never)
+    script("eval/reproduce.py", *tokens, "table=4")
+    script("eval/reproduce.py", *tokens, "table=1")  # of the same run
 
 
 def test_an_interrupted_comparison_is_still_to_do(
-    tokens: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+    tokens: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: Script
 ) -> None:
-    assert run_script("eval/reproduce.py", [*tokens, "table=1"], monkeypatch) == 0
+    script("eval/reproduce.py", *tokens, "table=1")
     (tmp_path / "run" / "results.json").unlink()  # killed before it was written
-    capsys.readouterr()
-    assert run_script("eval/reproduce.py", [*tokens, "table=4", "--check"], monkeypatch) == 0
-    assert "answers    to do   python eval/compare.py" in capsys.readouterr().out
+    said = script("eval/reproduce.py", *tokens, "table=4", "--check").out
+    assert "answers    to do   python eval/compare.py" in said
 
 
 def test_a_run_that_cannot_be_had_leaves_the_other_tables(
-    tokens: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tokens: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: Script
 ) -> None:
-    def refuse(script: str, settings: list[str]) -> None:
-        from tablemend.errors import TablemendError
+    def refuse(script: str, *settings: str) -> None:
+        if script.startswith("data_gen/"):
+            raise TablemendError("no room for a data set")
+        run(script, *settings)
 
-        raise TablemendError("no room for a data set")
-
-    monkeypatch.setattr(reproduce, "make_data", refuse)
+    run = reproduce.run_command
+    monkeypatch.setattr(reproduce, "run_command", refuse)
+    exists = Path.exists
     monkeypatch.setattr(
-        Path, "exists", lambda path: path.name != "tablehallu-arithmetic" and _is(path)
+        Path, "exists", lambda path: path.name != "tablehallu-arithmetic" and exists(path)
     )
-    assert run_script("eval/reproduce.py", tokens, monkeypatch) == 0
+    script("eval/reproduce.py", *tokens)
     made = tmp_path / "run-arithmetic" / "reproduction" / "tablehallu-figure-7.json"
     assert json.loads(made.read_text())[0]["missing"] == {"": "no room for a data set"}
     assert (tmp_path / "run" / "reproduction" / "tablehallu-figure-9.md").is_file()
 
 
-def _is(path: Path) -> bool:
-    return path.is_file() or path.is_dir()
+def test_what_cannot_be_made_is_one_line(script: Script) -> None:
+    given = ["paper=torr", "table=2", "data.test.source=nowhere"]
+    assert "needs files of yours" in script("eval/reproduce.py", *given, status=2).err
 
 
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        (["paper=tablehallu", "table=5"], "tablehallu has no table 5"),
-        (["paper=faith", "table=3", "recipe=tiny"], "is of task table_generation, faith needs"),
-        (["paper=torr", "table=2", "data.test.source=nowhere"], "needs files of yours"),
-    ],
-)
-def test_what_cannot_be_made_is_one_line(
-    given: list[str], said: str, monkeypatch: pytest.MonkeyPatch, capsys: Any
-) -> None:
-    assert run_script("eval/reproduce.py", given, monkeypatch) == 2
-    assert said in capsys.readouterr().err
-
-
-def test_help_lists_papers_and_tables(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
-    assert run_script("eval/reproduce.py", ["--help"], monkeypatch) == 0
-    said = capsys.readouterr().out
+def test_help_lists_papers_and_tables(script: Script) -> None:
+    said = script("eval/reproduce.py", "--help").out
     assert "logic-annotation" in said and "figure 9" in said and "recipe=tiny-faith" in said
 
 
@@ -136,8 +117,8 @@ def runs(tmp_path: Path, **changes: Any) -> list[str]:
     return [f"runs=[{tmp_path / 'one'},{tmp_path / 'two'}]", f"out={tmp_path / 'out'}"]
 
 
-def test_runs_are_joined(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert run_script("eval/leaderboard.py", runs(tmp_path), monkeypatch) == 0
+def test_runs_are_joined(tmp_path: Path, script: Script) -> None:
+    script("eval/leaderboard.py", *runs(tmp_path))
     data = json.loads((tmp_path / "out" / "leaderboard.json").read_text())
     assert data["context"] == "adversarial"
     first, second = data["rows"]
@@ -149,9 +130,7 @@ def test_runs_are_joined(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert "org/better" in text and "Entity fabrication" in text and "p, Holm" in text
 
 
-def test_who_edits_answers_has_the_model_that_gave_them(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_who_edits_answers_has_the_model_that_gave_them(tmp_path: Path, script: Script) -> None:
     contexts = {"clean": RIGHT, "adversarial": WRONG}
     model = str(tmp_path / "one" / "model")
     settings = {
@@ -162,7 +141,7 @@ def test_who_edits_answers_has_the_model_that_gave_them(
     }
     made_up_run(tmp_path / "one", dict.fromkeys(settings, contexts), METRICS, settings=settings)
     given = [f"runs=[{tmp_path / 'one'}]", f"out={tmp_path / 'out'}"]
-    assert run_script("eval/leaderboard.py", given, monkeypatch) == 0
+    script("eval/leaderboard.py", *given)
     data = json.loads((tmp_path / "out" / "leaderboard.json").read_text())
     said = {label.partition(": ")[2] for label in data["rows"]}
     assert said == {f"sft of {model}", f"mended of {model}", "base of MODEL", "cave of MODEL"}
@@ -173,18 +152,16 @@ def test_who_edits_answers_has_the_model_that_gave_them(
     ]
 
 
-def test_more_rows_have_wider_intervals_and_larger_p(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_more_rows_have_wider_intervals_and_larger_p(tmp_path: Path, script: Script) -> None:
     given = runs(tmp_path)
-    assert run_script("eval/leaderboard.py", given, monkeypatch) == 0
+    script("eval/leaderboard.py", *given)
     path = tmp_path / "out" / "leaderboard.json"
     two = json.loads(path.read_text())["differences"]
     third = {"base": {"clean": RIGHT, "adversarial": WRONG}}
     settings = {"base": {"model": "org/third", "named": "hf:org/third"}}
     made_up_run(tmp_path / "three", third, METRICS, settings=settings)
     given[0] = f"{given[0][:-1]},{tmp_path / 'three'}]"
-    assert run_script("eval/leaderboard.py", given, monkeypatch) == 0
+    script("eval/leaderboard.py", *given)
     three = json.loads(path.read_text())["differences"]
 
     def of(tests: list[dict[str, Any]]) -> dict[str, Any]:
@@ -207,26 +184,22 @@ def test_more_rows_have_wider_intervals_and_larger_p(
     ],
 )
 def test_runs_that_do_not_go_together_are_refused(
-    tmp_path: Path, change: dict[str, Any], said: str, monkeypatch: pytest.MonkeyPatch, capsys: Any
+    tmp_path: Path, change: dict[str, Any], said: str, script: Script
 ) -> None:
     given = runs(tmp_path, **change)
-    assert run_script("eval/leaderboard.py", given, monkeypatch) == 2
-    assert said in capsys.readouterr().err and not (tmp_path / "out").exists()
+    assert said in script("eval/leaderboard.py", *given, status=2).err
+    assert not (tmp_path / "out").exists()
 
 
-def test_runs_of_another_task_context_or_system_are_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
-) -> None:
+def test_runs_of_another_task_context_or_system_are_refused(tmp_path: Path, script: Script) -> None:
     given = runs(tmp_path)
     for more, said in (
         ("context=dirty", "no context dirty"),
         ("systems=[sft]", "adversarial; base"),
     ):
-        assert run_script("eval/leaderboard.py", [*given, more], monkeypatch) == 2
-        assert said in capsys.readouterr().err
+        assert said in script("eval/leaderboard.py", *given, more, status=2).err
     data = json.loads((tmp_path / "two" / "results.json").read_text())
     write_json(tmp_path / "two" / "results.json", data | {"task": "faith"})
-    assert run_script("eval/leaderboard.py", given, monkeypatch) == 2
-    assert "has task faith" in capsys.readouterr().err
-    assert run_script("eval/leaderboard.py", ["runs=[nowhere/at-all]"], monkeypatch) == 2
-    assert "No such file" in capsys.readouterr().err
+    assert "has task faith" in script("eval/leaderboard.py", *given, status=2).err
+    said = script("eval/leaderboard.py", "runs=[nowhere/at-all]", status=2).err
+    assert "run the comparison first" in said

@@ -73,7 +73,7 @@ def test_one_command_goes_from_tables_to_a_comparison_and_goes_on(
 ) -> None:
     command = ["run", "recipe=own", "source=my", "model=tiny", f"model.path={tiny_model}", *SHORT]
     with monkeypatch.context() as patch:
-        patch.setattr(reproduce, "train", lambda config: (_ for _ in ()).throw(KeyboardInterrupt))
+        patch.setattr(reproduce, "run_command", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
         assert main(command) == 130
     made = {path: path.stat().st_mtime_ns for path in Path("data/own").iterdir()}
     assert main(command) == 0
@@ -90,7 +90,7 @@ def test_one_command_goes_from_tables_to_a_comparison_and_goes_on(
     tables = {split: {one["source_hash"] for one in found} for split, found in examples.items()}
     assert tables["train"] and tables["test"] and not tables["train"] & tables["test"]
     assert main(command) == 0
-    assert "finished: runs/own/model" in capsys.readouterr().out
+    assert "finished: runs/own/model" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

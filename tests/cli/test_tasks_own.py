@@ -59,7 +59,10 @@ def calculate(drafts: Sequence[Draft], tools: Tools) -> list[Mended]:
         words = draft.evidence.text.replace("+", " ").split()
         numbers = [int(word) for word in words if word.isdigit()]
         right = str(sum(numbers))
-        edit = Edit(draft.text, right, "worked out", "calculator/1", start=0, end=len(draft.text))
+        span = (0, len(draft.text))
+        edit = Edit(
+            span=span, old=draft.text, new=right, reason="worked out", method="calculator/1"
+        )
         found.append(Mended(right, (edit,), passes=1))
     return found
 

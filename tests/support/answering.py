@@ -8,6 +8,9 @@ from typing import Any
 
 import yaml
 
+from tablemend.config import parse
+from tablemend.evaluation.command import CompareCommand
+from tablemend.evaluation.compare import compare as compare_systems
 from tablemend.records import ContextKind, Example
 from tablemend.tasks.tablehallu import prompts
 from tests.support.chat_server import ChatServer, Reply, Seen, answer, refuse
@@ -48,14 +51,18 @@ def evaluation(
     folder: Path,
     model: str,
     systems: dict[str, dict[str, Any]],
-    test: dict[str, int],
+    test: dict[str, Any],
+    task: str = "table_generation",
     **settings: Any,
 ) -> list[str]:
-    """Tokens of an evaluation of these systems on the small world; its run is below the folder."""
+    """Tokens of an evaluation of these systems, on the small world where ``test`` names no other
+    source; its run is below the folder.
+    """
     options = {"cache": None, "retries": 0, "backoff": 0.01, **settings.pop("options", {})}
     recipe = {
         "kind": "evaluation",
         "name": "asking",
+        "task": task,
         "model": {"path": model},
         "data": {"test": {"source": "small-world", **test}},
         "evaluation": {
@@ -69,6 +76,11 @@ def evaluation(
     path = folder / "recipe.yaml"
     path.write_text(yaml.safe_dump(recipe, sort_keys=False), encoding="utf-8")
     return [f"recipe={path}", f"run={folder / 'run'}"]
+
+
+def compare(tokens: Sequence[str], *overrides: str) -> dict[str, Any]:
+    """What eval/compare.py does, in this process and without the reports."""
+    return compare_systems(parse(CompareCommand, [*tokens, *overrides]))
 
 
 def asked(body: dict[str, Any], examples: Sequence[Example]) -> tuple[Example, ContextKind]:

@@ -13,8 +13,8 @@ from typing import Any
 
 from tablemend.generations import Stored
 from tablemend.records import UNDECIDED, Example
-from tablemend.reports.report import ShownSystems, Views
-from tablemend.reports.tabulation import RESULTS_VERSION, cost, tabulate
+from tablemend.reports.report import ShownSystems
+from tablemend.reports.tabulation import RESULTS_VERSION, Views, cost, tabulate
 from tablemend.tasks.tablehallu.task import TableGeneration
 
 TASK = TableGeneration()

@@ -14,32 +14,21 @@ from tablemend import __version__
 from tablemend.annotation.command import app as annotate
 from tablemend.cli.options import (
     AnswerForm,
-    AsJson,
-    BackendOption,
     Batch,
-    Context,
-    ExtractorName,
-    FailOn,
-    FileArgument,
-    Html,
-    Labels,
-    MaxNewTokens,
-    MinCoverage,
-    MinScore,
+    ClaimOutput,
+    Files,
     ModelOptions,
     Output,
     Query,
     QueryFile,
-    Tables,
-    ThinkingOption,
-    Verbose,
-    VerifierName,
+    expand,
 )
 from tablemend.errors import TablemendError
-from tablemend.script import SCRIPTS, run_script
+from tablemend.script import SCRIPTS, as_commands, run_script
 from tablemend.shipped import shipped
 
 
+@expand
 def detect(
     answer: Annotated[
         Path | None,
@@ -58,11 +47,8 @@ def detect(
     similarity: Annotated[
         str, typer.Option(metavar="NAME", help="lexical, or a sentence-transformers model.")
     ] = "lexical",
-    as_json: AsJson = False,
-    html: Html = None,
-    verbose: Verbose = False,
-    fail_on: FailOn = None,
-    min_score: MinScore = None,
+    *,
+    output: Output,
 ) -> int:
     """Score an answer table by its gold table: what was made up, left out, out of order."""
     from tablemend.api import detection
@@ -70,9 +56,8 @@ def detect(
     from tablemend.detector.similarity import load_similarity
     from tablemend.tables.read import answer_format
 
-    output = Output(as_json, html, verbose, fail_on, min_score)
     if batch is not None:
-        inputs.refuse_beside_batch(answer, gold, context, query, query_file, html)
+        inputs.refuse_beside_batch(answer, gold, context, query, query_file, output.html)
         return running.detect_batch(batch, format, similarity, output)
     if answer is None or gold is None:
         raise TablemendError("give ANSWER and GOLD, two files, or --batch")
@@ -94,47 +79,17 @@ def detect(
     return running.finish(found, output, why)
 
 
-def verify(
-    file: FileArgument = None,
-    tables: Tables = None,
-    context: Context = None,
-    query: Query = None,
-    query_file: QueryFile = None,
-    batch: Batch = None,
-    format: AnswerForm = "auto",
-    as_json: AsJson = False,
-    html: Html = None,
-    verbose: Verbose = False,
-    fail_on: FailOn = None,
-    min_score: MinScore = None,
-    min_coverage: MinCoverage = None,
-    verifier: VerifierName = "program",
-    extractor: ExtractorName = "program",
-    labels: Labels = "",
-    option: BackendOption = None,
-    thinking: ThinkingOption = None,
-    max_new_tokens: MaxNewTokens = None,
-) -> int:
+@expand
+def verify(given: Files, output: ClaimOutput, asking: ModelOptions) -> int:
     """Score every claim of a text by its table, or an answer table by its context: STAF."""
-    from tablemend.cli import inputs, running
+    from tablemend.cli import running
 
-    output = Output(as_json, html, verbose, fail_on, min_score, min_coverage)
-    asking = ModelOptions(verifier, extractor, labels, option or [], thinking, max_new_tokens)
-    asking.refuse_unread(None, answer=context is not None)
-    if batch is not None:
-        inputs.refuse_beside_batch(file, *(tables or ()), context, query, query_file, html)
-        return running.verify_batch(batch, asking, output)
-    asked = inputs.read_query(query, query_file)
-    given = inputs.read_input(file, tables or [], context, asked, format)
-    return running.verify_one(given, asking, output)
+    return running.verify(given, asking, output)
 
 
+@expand
 def mend(
-    file: FileArgument = None,
-    tables: Tables = None,
-    context: Context = None,
-    query: Query = None,
-    query_file: QueryFile = None,
+    given: Files,
     model: Annotated[
         str | None,
         typer.Option(metavar="MODEL", help="What rewrites (CAVE), such as openai:MODEL@URL."),
@@ -143,38 +98,14 @@ def mend(
         str | None,
         typer.Option(help="repair: by program; cave: a model rewrites (default with --model)."),
     ] = None,
-    batch: Batch = None,
-    format: AnswerForm = "auto",
-    as_json: AsJson = False,
-    html: Html = None,
-    verbose: Verbose = False,
-    fail_on: FailOn = None,
-    min_score: MinScore = None,
-    min_coverage: MinCoverage = None,
-    verifier: VerifierName = "program",
-    extractor: ExtractorName = "program",
-    labels: Labels = "",
-    option: BackendOption = None,
-    thinking: ThinkingOption = None,
-    max_new_tokens: MaxNewTokens = None,
+    *,
+    output: ClaimOutput,
+    asking: ModelOptions,
 ) -> int:
     """Mend a text by its table, or an answer table by its context; lists every edit."""
-    from tablemend.cli import inputs, running
-    from tablemend.mitigations.mend import named
+    from tablemend.cli import running
 
-    output = Output(as_json, html, verbose, fail_on, min_score, min_coverage)
-    asking = ModelOptions(verifier, extractor, labels, option or [], thinking, max_new_tokens)
-    method = method or ("repair" if model is None else "cave")
-    named(method, model)
-    if method == "repair" and context is not None and verifier != "program":
-        raise TablemendError("an answer table is repaired by the program: leave --verifier out")
-    asking.refuse_unread(model, answer=context is not None)
-    if batch is not None:
-        inputs.refuse_beside_batch(file, *(tables or ()), context, query, query_file, html)
-        return running.mend_batch(batch, asking, method, model, output)
-    asked = inputs.read_query(query, query_file)
-    given = inputs.read_input(file, tables or [], context, asked, format)
-    return running.mend_one(given, asking, method, model, output)
+    return running.mend(given, asking, method, model, output)
 
 
 EXAMPLES = {
@@ -192,33 +123,6 @@ EXAMPLES = {
         "tablemend detect answer.md gold.csv",
         "tablemend detect answer.md gold.csv --context article.txt --query 'Show ... by year'",
     ),
-}
-SUMMARIES = {
-    "train sft": "Fine-tune on a recipe's examples.",
-    "train dpo": "Train on preference pairs.",
-    "train grpo": "Train on the detector's findings.",
-    "train distil": "Train a model on its own answers, read with the clean context.",
-    "data tablehallu": "Adversarial contexts for tables.",
-    "data tabfaith": "Tables with faithful and unfaithful summaries.",
-    "data faith": "Masked numbers of financial reports.",
-    "data torr": "The ten data sets of ToRR.",
-    "data claims": "Labelled claims over tables.",
-    "data logic": "Pairs of input and output whose relation is known.",
-    "data publish": "Write a data set as Parquet with a card.",
-    "run": "From a folder of tables to a comparison: data, fine-tuning, answers.",
-    "preference": "Make preference pairs for train dpo.",
-    "compare": "Compare a recipe's systems on the same examples.",
-    "report": "Write the report of a comparison again.",
-    "robustness": "Performance and robustness over a comparison's contexts.",
-    "leaderboard": "Join comparisons: models by rows, and which of them differ.",
-    "reproduce": "Make the tables of the papers again, beside the published figures.",
-    "validate": "Measure verifiers against people's labels.",
-    "merge": "Merge an adapter into its base.",
-    "publish": "Write the folder that publishes a checkpoint.",
-    "fetch": "Fetch a small pretrained model into checkpoints/, and check it.",
-    "logic annotate": "Have models, or a solver, name the relation of pairs.",
-    "logic sheet": "A sheet in which people do the same, and their answers.",
-    "logic report": "Accuracy and agreement of the annotators.",
 }
 GROUPS = {
     "train": "Fine-tune a model; --help of each lists its keys.",
@@ -250,17 +154,19 @@ app.add_typer(
 
 
 def _add_script(group: typer.Typer, command: str, script: str) -> None:
-    """A command whose arguments a script reads."""
+    """A command whose arguments a script reads; the first line of the script says what it does."""
+    path = shipped(script)
+    with path.open(encoding="utf-8") as file:
+        summary = file.readline().strip().strip('"')
 
     @group.command(
         command.rpartition(" ")[2],
-        help=SUMMARIES[command],
+        help=as_commands(summary),
         rich_help_panel=None if " " in command else OWN,
         add_help_option=False,
         context_settings=AS_GIVEN,
     )
     def run(context: typer.Context) -> None:
-        path = shipped(script)
         sys.argv = [context.command_path, *context.args]  # runpy would put the path there
         code = compile(path.read_text(encoding="utf-8"), path, "exec", dont_inherit=True)
         exec(code, {"__name__": "__main__", "__file__": str(path)})

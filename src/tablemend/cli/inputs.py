@@ -10,9 +10,8 @@ from typing import Annotated, NamedTuple, Self, TypeVar
 
 from pydantic import PlainValidator, model_validator
 
-from tablemend.api import read_answer
+from tablemend.cli.options import Files
 from tablemend.config.load import BatchLine, read_batch
-from tablemend.detector.algorithm import AnswerFormat
 from tablemend.errors import TablemendError, defect
 from tablemend.evidence.files import load_source, read_source
 from tablemend.evidence.source import Source
@@ -35,29 +34,6 @@ class NoTable(TablemendError):
     """An answer that holds no table: a fault of the answer and not of the command."""
 
     status = NOTHING
-
-
-class Input(NamedTuple):
-    """What is to be verified, and by what.
-
-    Attributes:
-        name: its file, or its line in a batch, for messages.
-        text: the text about a table, or the raw answer.
-        source: the truth, and the question that an answer answers.
-        table: the table of an answer; ``None`` for a text.
-        format: the answer's format.
-    """
-
-    name: str
-    text: str
-    source: Source
-    table: Table | None = None
-    format: AnswerFormat = "auto"
-
-    @property
-    def draft(self) -> Draft:
-        """What is mended."""
-        return Draft(self.text, self.source, None if self.table is None else self.format)
 
 
 class FailedDocument(NamedTuple):
@@ -183,19 +159,15 @@ def refuse_beside_batch(*given: object) -> None:
         raise TablemendError("--batch brings its texts, tables and questions: leave the others out")
 
 
-def read_input(
-    file: Path | None,
-    tables: Sequence[Path],
-    context: Path | None,
-    query: str,
-    format: AnswerFormat,
-) -> Input:
+def read_files(given: Files) -> Draft:
     """The files that a command line names: a text and its tables, or an answer and its context.
 
     Raises:
         NoTable: the answer holds no table that can be read.
         TablemendError: files that do not go together, or one that cannot be read.
     """
+    query, tables = read_query(given.query, given.query_file), given.tables or []
+    file, context = given.file, given.context
     if file is None:
         raise TablemendError("give FILE, a text or an answer table, or --batch")
     if bool(tables) == (context is not None):
@@ -204,35 +176,36 @@ def read_input(
         )
     refuse_twice(file, context, *tables)
     if context is None:
-        for name, value in (("query", query), ("format", format.replace("auto", ""))):
+        for name, value in (("query", query), ("format", given.format.replace("auto", ""))):
             if value:
                 raise TablemendError(f"leave --{name} out: it belongs to an answer table")
-        return Input(str(file), text_of(file), _join([source_of(path) for path in tables], "", ""))
+        text, source = text_of(file), _join([source_of(path) for path in tables], "", "")
+        return Draft(text, source, None, str(file))
     prose = text_of(context)
     if not prose.strip():
         raise TablemendError(f"{context}: the file is empty")
-    source = _join([], prose, query)
-    return _read_answer(str(file), text_of(file), source, answer_format(file, format))
+    form = answer_format(file, given.format)
+    return _of_table(Draft(text_of(file), _join([], prose, query), form, str(file)))
 
 
-def read_documents(path: Path) -> list[Input | FailedDocument]:
+def read_documents(path: Path) -> list[Draft | FailedDocument]:
     """The documents of a batch file for ``verify`` and ``mend``; see :func:`read_batch`."""
-    found: list[Input | FailedDocument] = []
+    found: list[Draft | FailedDocument] = []
     for number, own in read_batch(path, Fields):
         name = f"{path}, line {number}"
         source = _join([own.source] if own.source else [], own.context or "", own.query)
         try:
             if own.answer is None:
-                found.append(Input(name, own.text or "", source))
+                found.append(Draft(own.text or "", source, None, name))
             else:
-                found.append(_read_answer(name, own.answer, source, "auto"))
+                found.append(_of_table(Draft(own.answer, source, "auto", name)))
         except NoTable as error:
             found.append(FailedDocument(name, str(error)))
     return found
 
 
 def results(
-    run: Callable[[list[Input]], Sequence[R]], given: Sequence[Input]
+    run: Callable[[list[Draft]], Sequence[R]], given: Sequence[Draft]
 ) -> Iterator[R | FailedDocument]:
     """What comes of all; where a defect of ours ends that, of each alone, or the defect."""
     try:
@@ -257,25 +230,33 @@ def _join(sources: Sequence[Source], context: str, query: str) -> Source:
     return Source(tables, "\n\n".join(filter(None, texts)), query)
 
 
-def _read_answer(name: str, text: str, source: Source, format: AnswerFormat) -> Input:
-    found = read_answer(text, source, format)
+def _of_table(draft: Draft) -> Draft:
+    """An answer that holds a table.
+
+    Raises:
+        NoTable: it holds none.
+    """
+    found = draft.read()
     if found.table is None:
-        raise NoTable(f"{name}: {found.reason or 'an empty table'}: there is nothing to verify")
-    return Input(name, text, source, found.table, format)
+        raise NoTable(
+            f"{draft.name}: {found.reason or 'an empty table'}: there is nothing to verify"
+        )
+    return draft
 
 
-def why_nothing(given: Input, found: Verification, verifier: str) -> str:
+def why_nothing(given: Draft, found: Verification, verifier: str) -> str:
     """Why nothing could be scored, whatever it says; empty where something could."""
     if why := why_failed([found]):
         return f"{given.name}: {why}"
     if not found.verdicts:
         return f"{given.name}: no claim was found, so nothing is scored"
-    needed = given.source.tables if given.table is None else given.source.text
+    is_text = given.format is None
+    needed = given.evidence.tables if is_text else given.evidence.text
     if verifier != PROGRAM or needed:
         return ""
-    needs = "a text by tables, and its source has no table"
-    if given.table is not None:
-        needs = "an answer by its context, and there is none"
+    needs = "an answer by its context, and there is none"
+    if is_text:
+        needs = "a text by tables, and its source has no table"
     return (
         f"{given.name}: nothing is scored: the program verifies {needs}; give one, or a model with"
         " --verifier"

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from dataclasses import dataclass, fields, is_dataclass
+from functools import wraps
+from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
 import typer
 
@@ -15,108 +18,156 @@ if TYPE_CHECKING:
     from tablemend.config.section import BackendOptions
     from tablemend.verifier.verifiers import Extractor, Verifier
 
-FileArgument = Annotated[
-    Path | None,
-    typer.Argument(
-        metavar="FILE", help="A text about a table; with --context, an answer table. - is stdin."
-    ),
-]
-Tables = Annotated[
-    list[Path] | None,
-    typer.Argument(
-        metavar="TABLE",
-        help="The table that the text is about: .csv, .tsv, .xlsx, .json, .md, .tex, .html, or -.",
-    ),
-]
-Context = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="The text that the answer was made from.")
-]
 Query = Annotated[str | None, typer.Option(metavar="TEXT", help="The answer table's question.")]
 QueryFile = Annotated[Path | None, typer.Option(metavar="FILE", help="The question, in a file.")]
-AnswerForm = Annotated[
-    Literal["auto", "markdown", "json", "latex", "csv", "html"],
-    typer.Option(help="Format of the answer; auto goes by its suffix, else by its content."),
-]
 Batch = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="Many documents, one JSON object a line (see the docs)."),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON (schema.json).")]
-Html = Annotated[Path | None, typer.Option(metavar="FILE", help="Also write a page.")]
-Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="List every claim.")]
-FailOn = Annotated[
-    Literal["error", "unscored"] | None,
-    typer.Option(help="Exit with 3 where an error is found; or also where something is unscored."),
-]
-MinScore = Annotated[
-    float | None, typer.Option(min=0, max=1, help="Exit with 3 where the score is below this.")
-]
-MinCoverage = Annotated[
-    float | None,
-    typer.Option(
-        min=0,
-        max=1,
-        help="Exit with 3 where a smaller share of the claims could be checked; 0.8 beside "
-        "--min-score.",
-    ),
+AnswerForm = Annotated[
+    Literal["auto", "markdown", "json", "latex", "csv", "html"],
+    typer.Option(help="Format of the answer; auto goes by its suffix, else by its content."),
 ]
 MODELS = "Verifying with models"
-VerifierName = Annotated[
-    str,
-    typer.Option(
-        "--verifier",
-        rich_help_panel=MODELS,
-        help="program, nli:MODEL, llm:MODEL, program+llm:MODEL.",
-    ),
-]
-ExtractorName = Annotated[
-    str,
-    typer.Option(
-        "--extractor", rich_help_panel=MODELS, help="What takes a text apart: program, llm:MODEL."
-    ),
-]
-Labels = Annotated[
-    str,
-    typer.Option(
-        metavar="A,B,C", rich_help_panel=MODELS, help="Meaning of an nli model's outputs."
-    ),
-]
-BackendOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--option", metavar="KEY=VALUE", rich_help_panel=MODELS, help="Such as concurrency=8."
-    ),
-]
-ThinkingOption = Annotated[
-    Literal["on", "off"] | None,
-    typer.Option("--thinking", rich_help_panel=MODELS, help="Whether a model thinks first."),
-]
-MaxNewTokens = Annotated[
-    int | None,
-    typer.Option(min=1, rich_help_panel=MODELS, help="A model's longest answer, with thinking."),
-]
 
 
-class Output(NamedTuple):
+def expand(command: Callable[..., int]) -> Callable[..., int]:
+    """A command for typer, which reads signatures: a parameter that is a dataclass of options
+    becomes its fields.
+    """
+    hints = get_type_hints(command, include_extras=True)
+    groups: dict[str, type[Any]] = {
+        name: kind for name, kind in hints.items() if isinstance(kind, type) and is_dataclass(kind)
+    }
+    parameters: list[Parameter] = []
+    for name, parameter in signature(command).parameters.items():
+        own = signature(groups[name]).parameters if name in groups else {name: parameter}
+        types = get_type_hints(groups[name], include_extras=True) if name in groups else hints
+        parameters += [
+            one.replace(annotation=types[key], kind=Parameter.KEYWORD_ONLY)
+            for key, one in own.items()
+        ]
+
+    @wraps(command)
+    def call(**values: Any) -> int:
+        for name, kind in groups.items():
+            values[name] = kind(**{one.name: values.pop(one.name) for one in fields(kind)})
+        return command(**values)
+
+    call.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    call.__annotations__ = {one.name: one.annotation for one in parameters}
+    return call
+
+
+@dataclass(frozen=True)
+class Files:
+    """What is verified or mended, and by what."""
+
+    file: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="FILE",
+            help="A text about a table; with --context, an answer table. - is stdin.",
+        ),
+    ] = None
+    tables: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="TABLE",
+            help="The table that the text is about: .csv, .tsv, .xlsx, .json, .md, .tex, .html,"
+            " or -.",
+        ),
+    ] = None
+    context: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The text that the answer was made from.")
+    ] = None
+    query: Query = None
+    query_file: QueryFile = None
+    batch: Batch = None
+    format: AnswerForm = "auto"
+
+
+@dataclass(frozen=True)
+class Output:
     """Output format, and the conditions for a non-zero exit."""
 
-    as_json: bool
-    html: Path | None
-    verbose: bool
-    fail_on: str | None
-    min_score: float | None
-    min_coverage: float | None = None
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON (schema.json).")] = False
+    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write a page.")] = None
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="List every claim.")] = False
+    fail_on: Annotated[
+        Literal["error", "unscored"] | None,
+        typer.Option(
+            help="Exit with 3 where an error is found; or also where something is unscored."
+        ),
+    ] = None
+    min_score: Annotated[
+        float | None, typer.Option(min=0, max=1, help="Exit with 3 where the score is below this.")
+    ] = None
+
+    @property
+    def least_coverage(self) -> float:
+        """Share of the claims that must have been checked."""
+        return 0.0
 
 
-class ModelOptions(NamedTuple):
+@dataclass(frozen=True)
+class ClaimOutput(Output):
+    """The same of what is scored claim by claim."""
+
+    min_coverage: Annotated[
+        float | None,
+        typer.Option(
+            min=0,
+            max=1,
+            help="Exit with 3 where a smaller share of the claims could be checked; 0.8 beside "
+            "--min-score.",
+        ),
+    ] = None
+
+    @property
+    def least_coverage(self) -> float:
+        """Of few claims a score is none to pass on."""
+        from tablemend.results import ENOUGH
+
+        if self.min_coverage is not None:
+            return self.min_coverage
+        return 0.0 if self.min_score is None else ENOUGH
+
+
+@dataclass(frozen=True)
+class ModelOptions:
     """The verifier, and the request options of its models."""
 
-    verifier: str
-    extractor: str
-    labels: str
-    option: list[str]
-    thinking: str | None
-    max_new_tokens: int | None
+    verifier: Annotated[
+        str,
+        typer.Option(
+            rich_help_panel=MODELS, help="program, nli:MODEL, llm:MODEL, program+llm:MODEL."
+        ),
+    ] = "program"
+    extractor: Annotated[
+        str,
+        typer.Option(rich_help_panel=MODELS, help="What takes a text apart: program, llm:MODEL."),
+    ] = "program"
+    labels: Annotated[
+        str,
+        typer.Option(
+            metavar="A,B,C", rich_help_panel=MODELS, help="Meaning of an nli model's outputs."
+        ),
+    ] = ""
+    option: Annotated[
+        list[str] | None,
+        typer.Option(metavar="KEY=VALUE", rich_help_panel=MODELS, help="Such as concurrency=8."),
+    ] = None
+    thinking: Annotated[
+        Literal["on", "off"] | None,
+        typer.Option(rich_help_panel=MODELS, help="Whether a model thinks first."),
+    ] = None
+    max_new_tokens: Annotated[
+        int | None,
+        typer.Option(
+            min=1, rich_help_panel=MODELS, help="A model's longest answer, with thinking."
+        ),
+    ] = None
 
     @property
     def backend(self) -> BackendOptions:
@@ -129,7 +180,7 @@ class ModelOptions(NamedTuple):
         from tablemend.config.section import BackendOptions
 
         try:
-            return parse(BackendOptions, self.option)
+            return parse(BackendOptions, self.option or [])
         except ConfigError as error:
             said = "; ".join(problem.removesuffix(" (command line)") for problem in error.problems)
             raise TablemendError(f"--option {said}") from error

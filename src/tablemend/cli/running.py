@@ -22,13 +22,14 @@ from tablemend.cli.inputs import (
     NOTHING,
     AnswerFields,
     FailedDocument,
-    Input,
     read_documents,
+    read_files,
+    refuse_beside_batch,
     results,
     why_failed,
     why_nothing,
 )
-from tablemend.cli.options import ModelOptions, Output
+from tablemend.cli.options import Files, ModelOptions, Output
 from tablemend.config.load import read_batch
 from tablemend.detector.algorithm import (
     AnswerFormat,
@@ -41,12 +42,13 @@ from tablemend.detector.query import decimals_from_query, sort_rule_from_query
 from tablemend.detector.similarity import load_similarity
 from tablemend.errors import DEFECT, TablemendError
 from tablemend.mitigations import edits
+from tablemend.mitigations.edits import Draft
 from tablemend.mitigations.mend import mend as mend_drafts
+from tablemend.mitigations.mend import named
 from tablemend.records import VERDICTS, Usage
 from tablemend.records import Verification as Verdicts
 from tablemend.reports.tabulation import summarise
 from tablemend.results import (
-    ENOUGH,
     Coverage,
     Detection,
     Edit,
@@ -81,9 +83,6 @@ def finish(found: Detection | Verification | Mended, output: Output, why: str) -
 
 def _status(found: Sequence[Detection | Verification | Mended], output: Output) -> int:
     """Whether ``--fail-on``, ``--min-score`` and ``--min-coverage`` are met."""
-    least = output.min_coverage
-    if least is None:  # a score of few claims is no score to pass on
-        least = 0.0 if output.min_score is None else ENOUGH
     for one in found:
         # a gold table without rows has no cells to recall: only its errors count
         score = 1.0 if one.kind == "detect" and one.coverage.scored else 0.0
@@ -91,41 +90,60 @@ def _status(found: Sequence[Detection | Verification | Mended], output: Output) 
         low = output.min_score is not None and score < output.min_score
         wrong = output.fail_on is not None and bool(one.errors)
         open_ = output.fail_on == "unscored" and bool(one.unscored)
-        unchecked = one.coverage.of == "claims" and one.coverage.share < least
+        unchecked = one.coverage.of == "claims" and one.coverage.share < output.least_coverage
         if low or wrong or open_ or unchecked:
             return FAILED
     return 0
 
 
-def verify_one(given: Input, asking: ModelOptions, output: Output) -> int:
-    """Verify one document."""
-    (found,) = _verify(asking, [given])
-    shown = _verified(given, found)
-    return finish(shown, output, why_nothing(given, found, asking.verifier))
+def verify(given: Files, asking: ModelOptions, output: Output) -> int:
+    """Verify what a command line names: the exit status."""
+    asking.refuse_unread(None, answer=given.context is not None)
+    run = partial(_verify, asking)
+    if given.batch is not None:
+        _refuse_beside_batch(given, output)
+        return _verify_batch(given.batch, run, output)
+    draft = read_files(given)
+    (found,) = run([draft])
+    return finish(verification(found, draft), output, why_nothing(draft, found, asking.verifier))
 
 
-def mend_one(
-    given: Input, asking: ModelOptions, method: str, model: str | None, output: Output
+def mend(
+    given: Files, asking: ModelOptions, method: str | None, model: str | None, output: Output
 ) -> int:
-    """Mend one document."""
-    (found,) = _mend(asking, method, model, [given])
-    why = why_nothing(given, found.before, asking.verifier) if found.before else ""
-    shown = mended(found, given.draft, given.name)
-    return finish(shown, output, why or _why_failed(given.name, [found]))
+    """Mend it: the exit status."""
+    method = method or ("repair" if model is None else "cave")
+    named(method, model)
+    if method == "repair" and given.context is not None and asking.verifier != "program":
+        raise TablemendError("an answer table is repaired by the program: leave --verifier out")
+    asking.refuse_unread(model, answer=given.context is not None)
+    run = partial(_mend, asking, method, model)
+    if given.batch is not None:
+        _refuse_beside_batch(given, output)
+        return _mend_batch(given.batch, run, output)
+    draft = read_files(given)
+    (found,) = run([draft])
+    why = why_nothing(draft, found.before, asking.verifier) if found.before else ""
+    return finish(mended(found, draft), output, why or _why_failed(draft.name, [found]))
 
 
-def _verify(asking: ModelOptions, given: Sequence[Input]) -> list[Verdicts]:
+def _refuse_beside_batch(given: Files, output: Output) -> None:
+    files = (given.file, *(given.tables or ()), given.context)
+    refuse_beside_batch(*files, given.query, given.query_file, output.html)
+
+
+def _verify(asking: ModelOptions, given: Sequence[Draft]) -> list[Verdicts]:
     """Texts and answers in the order given; every model is opened once."""
     with asking.opened() as (verifier, extractor):
-        documents = [(one.text if one.table is None else one.table, one.source) for one in given]
+        documents = [(one.read().table or one.text, one.evidence) for one in given]
         return verify_documents(documents, verifier, extractor)
 
 
 def _mend(
-    asking: ModelOptions, method: str, model: str | None, given: Sequence[Input]
+    asking: ModelOptions, method: str, model: str | None, given: Sequence[Draft]
 ) -> list[edits.Mended]:
     """The same for mending."""
-    if any(one.table is not None and one.source.tables for one in given):
+    if any(one.format is not None and one.evidence.tables for one in given):
         raise TablemendError("an answer is mended by its context: leave the source out")
     with ExitStack() as stack:
         verifier, extractor = stack.enter_context(asking.opened())
@@ -133,14 +151,7 @@ def _mend(
         if model is not None:
             backend = stack.enter_context(open_backend(model, asking.backend))
         manner = {name: value for name, value in asking.manner.items() if value is not None}
-        drafts = [one.draft for one in given]
-        return mend_drafts(
-            drafts, method, backend, verifier=verifier, extractor=extractor, **manner
-        )
-
-
-def _verified(given: Input, found: Verdicts) -> Verification:
-    return verification(found, given.text, given.source, given.table, given.name)
+        return mend_drafts(given, method, backend, verifier=verifier, extractor=extractor, **manner)
 
 
 def _why_failed(name: str, found: Sequence[edits.Mended]) -> str:
@@ -156,44 +167,39 @@ def _why_failed(name: str, found: Sequence[edits.Mended]) -> str:
 
 def _run_batch(
     path: Path,
-    run: Callable[[list[Input]], Sequence[Raw]],
-    convert: Callable[[Input, Raw], ResultT],
+    run: Callable[[list[Draft]], Sequence[Raw]],
+    convert: Callable[[Raw, Draft], ResultT],
     nothing: Callable[..., ResultT],
     *,
     as_json: bool,
 ) -> tuple[list[ResultT], list[Raw], int]:
     """The results of a file, what they were made of, and 1 where a defect of ours ended one."""
     documents = read_documents(path)
-    coming = results(run, [one for one in documents if isinstance(one, Input)])
+    coming = results(run, [one for one in documents if isinstance(one, Draft)])
     found, raw, status = list[ResultT](), list[Raw](), 0
     for document in documents:
-        one = next(coming) if isinstance(document, Input) else document
-        if isinstance(one, FailedDocument) or isinstance(document, FailedDocument):
-            failed = one if isinstance(one, FailedDocument) else document
-            assert isinstance(failed, FailedDocument)
-            print(failed.reason, file=sys.stderr)
-            status |= failed.defect
-            why = (Unscored(text="the document", reason=failed.reason),)
+        one = next(coming) if isinstance(document, Draft) else document
+        if isinstance(one, FailedDocument):
+            print(one.reason, file=sys.stderr)
+            status |= one.defect
+            why = (Unscored(text="the document", reason=one.reason),)
             empty = Coverage(scored=0, total=0, of="claims")
-            own = {"name": failed.name, "text": "", "score": None}
+            own = {"name": one.name, "text": "", "score": None}
             found.append(nothing(**own, coverage=empty, unscored=why))
         else:
+            assert isinstance(document, Draft)
             raw.append(one)
-            found.append(convert(document, one))
+            found.append(convert(one, document))
         if as_json:
             print_json(found[-1], indent=None)
     return found, raw, status
 
 
-def verify_batch(path: Path, asking: ModelOptions, output: Output) -> int:
+def _verify_batch(
+    path: Path, run: Callable[[list[Draft]], Sequence[Verdicts]], output: Output
+) -> int:
     """Verify a file of documents: their mean STAF, and with ``--json`` one result a line."""
-    found, raw, status = _run_batch(
-        path,
-        partial(_verify, asking),
-        _verified,
-        Verification,
-        as_json=output.as_json,
-    )
+    found, raw, status = _run_batch(path, run, verification, Verification, as_json=output.as_json)
     if why := why_failed(raw):
         print(f"error: {path}: {why}", file=sys.stderr)
         status = NOTHING
@@ -212,17 +218,11 @@ def verify_batch(path: Path, asking: ModelOptions, output: Output) -> int:
     return status or _status(found, output)
 
 
-def mend_batch(
-    path: Path, asking: ModelOptions, method: str, model: str | None, output: Output
+def _mend_batch(
+    path: Path, run: Callable[[list[Draft]], Sequence[edits.Mended]], output: Output
 ) -> int:
     """Mend a file of documents: one result a line, and the totals on stderr."""
-    found, raw, status = _run_batch(
-        path,
-        partial(_mend, asking, method, model),
-        lambda given, one: mended(one, given.draft, given.name),
-        partial(Mended, original=""),
-        as_json=True,
-    )
+    found, raw, status = _run_batch(path, run, mended, partial(Mended, original=""), as_json=True)
     print(
         f"{len(found)} documents, {len(found) - len(raw)} without a table to mend;"
         f" {sum(len(one.edits) for one in raw)} edits,"

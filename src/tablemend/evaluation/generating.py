@@ -13,6 +13,7 @@ from typing import Any
 from tqdm import tqdm
 
 from tablemend.backends.backend import Backend, Spent, open_backend
+from tablemend.backends.names import ModelName
 from tablemend.backends.requests import Completion, Request, stream_seed
 from tablemend.errors import MOST_FAILURES, Stopped, TablemendError
 from tablemend.evaluation.systems import IN_PROCESS, STAGE, ResolvedSystem, why_untrained
@@ -93,15 +94,11 @@ def too_long(
 
 def _by_model(systems: Sequence[ResolvedSystem]) -> list[list[ResolvedSystem]]:
     """Systems that one backend answers, in the recipe's order."""
-    groups: list[list[ResolvedSystem]] = []
+    groups: dict[tuple[ModelName, str], list[ResolvedSystem]] = {}
     for system in systems:
-        for group in groups:
-            if (group[0].model, group[0].options) == (system.model, system.options):
-                group.append(system)
-                break
-        else:
-            groups.append([system])
-    return groups
+        key = system.model, system.options.model_dump_json()
+        groups.setdefault(key, []).append(system)
+    return list(groups.values())
 
 
 class _Queue:

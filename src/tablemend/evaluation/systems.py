@@ -205,17 +205,6 @@ PACKAGES: dict[EngineKind, tuple[str, ...]] = {
 REPORTS = ("matplotlib", "scipy")
 
 
-def plan_systems(config: Comparison, run: Run) -> list[ResolvedSystem]:
-    """The systems, all of which can be asked.
-
-    Raises:
-        TablemendError: what is missing (:func:`problems`).
-    """
-    systems = resolve(config, run)
-    refuse(problems(config, systems))
-    return systems
-
-
 def refuse(found: Sequence[str]) -> None:
     """Say what is missing, a line each.
 

@@ -51,11 +51,7 @@ _AROUND = re.compile(
 
 
 def read_answer(text: str, format: str) -> Grid:
-    """The table that an answer gives.
-
-    Args:
-        text: the raw answer, thinking included.
-        format: ``markdown``, ``json`` or ``latex``.
+    """The table that a raw answer gives, in one of :data:`_FINDERS`' formats.
 
     Raises:
         Unreadable: there is none, or it is not whole.

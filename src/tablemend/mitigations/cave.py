@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tablemend.backends.requests import Message
-from tablemend.detector.query import columns_from_query
 from tablemend.mitigations.edits import (
     Draft,
     Edit,
@@ -52,7 +51,7 @@ from tablemend.mitigations.rewriting import (
 )
 from tablemend.prompting.replies import Unreadable
 from tablemend.records import ClaimError, Verdict, Verification
-from tablemend.tables.extract import Extraction, extract_table
+from tablemend.tables.extract import Extraction
 from tablemend.tables.table import Cell, Table
 from tablemend.values.text import Span
 
@@ -62,7 +61,14 @@ LOST = "unflagged words lost"
 
 def cave(drafts: Sequence[Draft], tools: Tools) -> list[Mended]:
     """Texts and answer tables, rewritten; an answer without its table stays as it is."""
-    works = [TextRewriting(one) if one.format is None else open_table(one) for one in drafts]
+    works: list[Rewriting[Any] | None] = []
+    for draft in drafts:
+        found = draft.read()
+        if draft.format is None:
+            works.append(TextRewriting(draft))
+        else:
+            table = found.table
+            works.append(None if table is None else TableRewriting(draft, found, table))
     rewrite([work for work in works if work is not None], tools)
     return [
         Mended(draft.text) if work is None else work.mended()
@@ -143,7 +149,11 @@ class TextRewriting(Rewriting[Words]):
         """The rewrite; what claims that are not flagged turn on must be left in it."""
         words, before = self.key(place), self.text[place.sentence.start : place.start]
         new = read_rewrite(answer, words, before, self.text[place.end : place.sentence.end])
-        faults = [span for one in self.asked[place].verdicts for span in _at_fault(one)]
+        faults = [  # where a verifier blames no words, those that the claim turns on
+            span
+            for one in self.asked[place].verdicts
+            for span in one.spans or filter(None, [one.claim.focus])
+        ]
         for verdict in self.now.verdicts:
             focus = verdict.claim.focus
             if verdict.wrong or focus is None:
@@ -171,7 +181,7 @@ class TextRewriting(Rewriting[Words]):
             start = place.start + shift
             end = start + len(self.wanted[place] or "")
             shift = end - place.end
-            wrong = sum(_overlaps(one, start, end) for one in after.verdicts if one.wrong)
+            wrong = sum(one.wrong and one.claim.touches(start, end) for one in after.verdicts)
             was = len(self.asked[place].verdicts)
             inside, was_inside = inside + wrong, was_inside + was
             if wrong >= was:
@@ -181,8 +191,14 @@ class TextRewriting(Rewriting[Words]):
 
     def edit(self, place: Words, new: Cell, reason: str) -> Edit:
         error_type = _error_type(self.asked[place].verdicts)
-        words = self.key(place)
-        return Edit(words, new or "", reason, TEXT_VERSION, error_type, place.start, place.end)
+        return Edit(
+            span=(place.start, place.end),
+            old=self.key(place),
+            new=new or "",
+            type=error_type,
+            reason=reason,
+            method=TEXT_VERSION,
+        )
 
     def take(self) -> None:
         """From the last to the first, so that places hold."""
@@ -202,18 +218,6 @@ def _error_type(verdicts: Sequence[Verdict]) -> ClaimError:
     return "CMP" if "CMP" in types else types[0]
 
 
-def _at_fault(verdict: Verdict) -> Sequence[Span]:
-    """The words that a verifier blames; those that the claim turns on where it names none."""
-    if verdict.spans or verdict.claim.focus is None:
-        return verdict.spans
-    return (verdict.claim.focus,)
-
-
-def _overlaps(verdict: Verdict, start: int, end: int) -> bool:
-    first, last = verdict.claim.start, verdict.claim.end
-    return first is not None and last is not None and first < end and start < last
-
-
 class Place(NamedTuple):
     """A row of the original answer, and a column of it; ``None`` for the whole row."""
 
@@ -224,14 +228,6 @@ class Place(NamedTuple):
     def order(self) -> tuple[int, int]:
         """Rows before their cells."""
         return self.row, -1 if self.column is None else self.column
-
-
-def open_table(draft: Draft) -> TableRewriting | None:
-    """The table of an answer, to be rewritten; ``None`` where there is none."""
-    assert draft.format is not None
-    columns = columns_from_query(draft.evidence.query) or ()
-    found = extract_table(draft.text, draft.format, columns, draft.evidence.text)
-    return None if found.table is None else TableRewriting(draft, found, found.table)
 
 
 class TableRewriting(Rewriting[Place]):
@@ -353,13 +349,16 @@ class TableRewriting(Rewriting[Place]):
 
     def edit(self, place: Place, new: Cell, reason: str) -> Edit:
         row, columns = self.shape.table.rows[place.row], self.shape.table.columns
-        error_type = self.asked[place].verdicts[0].error_type
-        if place.column is None:
-            return Edit(
-                _one_line(columns, row), new, reason, TABLE_VERSION, error_type, row=place.row
-            )
-        old, name = row[place.column] or "", self.shape.names[place.column]
-        return Edit(old, new, reason, TABLE_VERSION, error_type, row=place.row, column=name)
+        at = place.column
+        return Edit(
+            row=place.row,
+            column=None if at is None else self.shape.names[at],
+            old=_one_line(columns, row) if at is None else row[at] or "",
+            new=new,
+            type=self.asked[place].verdicts[0].error_type,
+            reason=reason,
+            method=TABLE_VERSION,
+        )
 
     def take(self) -> None:
         """A dropped row needs no edits of its cells."""

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from tablemend.backends.backend import Backend
 from tablemend.backends.requests import Sampling
 from tablemend.detector.algorithm import AnswerFormat
+from tablemend.detector.query import columns_from_query
 from tablemend.evidence.source import Source
-from tablemend.records import NOTHING, ClaimError, Usage, Verdict, Verification
+from tablemend.records import NOTHING, Usage, Verdict, Verification
+from tablemend.results import Edit as Edit
+from tablemend.tables.extract import Extraction, extract_table
 from tablemend.verifier.verifiers import Extractor, Verifier
 
 MAX_NEW_TOKENS = 1024
@@ -34,6 +37,16 @@ class Draft(NamedTuple):
     format: AnswerFormat | None = None
     name: str = ""
 
+    def read(self, text: str | None = None) -> Extraction:
+        """The table of the answer, or of what became of it, as context and question name things;
+        of a text about a table there is none.
+        """
+        if self.format is None:
+            return Extraction(None, "")
+        columns = columns_from_query(self.evidence.query) or ()
+        answer = self.text if text is None else text
+        return extract_table(answer, self.format, columns, self.evidence.text)
+
 
 class Tools(NamedTuple):
     """What a mitigation may use.
@@ -51,32 +64,6 @@ class Tools(NamedTuple):
     backend: Backend | None = None
     thinking: bool | None = None
     sampling: Sampling = Sampling(MAX_NEW_TOKENS)
-
-
-@dataclass(frozen=True, slots=True)
-class Edit:
-    """One change of a text or an answer table.
-
-    Attributes:
-        old: the words or the cell before.
-        new: what is there now; ``None`` for a row that is dropped or a cell left blank.
-        reason: why, in one line for a person.
-        method: what made it: ``repair/4``, ``cave/2``.
-        error_type: what was wrong, where one claim was.
-        start, end: place of ``old`` in the original text; ``None`` in a table.
-        row: index of the original answer table's row; ``None`` for the order of rows or columns.
-        column: name of its column; ``None`` for a whole row.
-    """
-
-    old: str
-    new: str | None
-    reason: str
-    method: str
-    error_type: ClaimError | None = None
-    start: int | None = None
-    end: int | None = None
-    row: int | None = None
-    column: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,14 +144,13 @@ def add_edit(original: str, edits: Sequence[Edit], edit: Edit) -> tuple[Edit, ..
     first = left - before
     last = right - before - sum(len(one.new or "") - len(one.old) for one in touched)
     reasons = dict.fromkeys([*(one.reason for one in touched), edit.reason])
-    merged = replace(
-        edit,
+    merged = Edit(
+        span=(first, last),
         old=original[first:last],
         new=new,
-        start=first,
-        end=last,
         reason="; ".join(reasons),
-        error_type=touched[0].error_type if touched else edit.error_type,
+        method=edit.method,
+        type=touched[0].type if touched else edit.type,
     )
     kept = apart if merged.old == merged.new else [*apart, merged]  # one that takes another back
     return tuple(sorted(kept, key=_place))
@@ -178,12 +164,9 @@ def narrowed(edit: Edit) -> Edit:
     tail = next((i for i in range(most - head) if old[-1 - i] != new[-1 - i]), most - head)
     start = _place(edit)[0] + sum(map(len, old[:head]))
     kept = "".join(old[head : len(old) - tail])
-    return replace(
-        edit,
-        old=kept,
-        new="".join(new[head : len(new) - tail]),
-        start=start,
-        end=start + len(kept),
+    new_words = "".join(new[head : len(new) - tail])
+    return edit.model_copy(
+        update={"span": (start, start + len(kept)), "old": kept, "new": new_words}
     )
 
 
@@ -195,6 +178,6 @@ def is_asked(text: str, verdict: Verdict) -> bool:
 
 def _place(edit: Edit) -> tuple[int, int]:
     """The place of an edit of a text."""
-    if edit.start is None or edit.end is None:
+    if edit.span is None:
         raise ValueError("an edit of a table has no place in a text")
-    return edit.start, edit.end
+    return edit.span

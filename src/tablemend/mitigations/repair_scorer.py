@@ -112,10 +112,10 @@ def too_blank(table: Table) -> bool:
 
 def _finding(edit: Edit, skipped: int) -> Finding:
     """An edit by the claim that was wrong, or by the table's error; places are the raw answer's."""
-    type: str = edit.error_type or "ATT"  # a blank is filled
+    type: str = edit.type or "ATT"  # a blank is filled
     start = end = None
-    if edit.start is not None and edit.end is not None:
-        start, end = edit.start + skipped, edit.end + skipped
+    if edit.span is not None:
+        start, end = (place + skipped for place in edit.span)
     elif edit.row is None:
         type = "format_error" if edit.column else "order_mismatch"
     return Finding(type, edit.row, edit.column, edit.new, edit.old, edit.reason, start, end)

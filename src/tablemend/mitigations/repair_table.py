@@ -61,16 +61,7 @@ def repair_answer(
 
 
 def repair_table(table: Table, context: str, query: str = "") -> tuple[Table, Mended]:
-    """Repair an answer table.
-
-    Args:
-        table: the answer.
-        context: the text that it was made from.
-        query: the question; may be empty.
-
-    Returns:
-        The table as it is now; what was done, its text left empty.
-    """
+    """The same of a table: as it is now, and what was done, its text left empty."""
     verifier = open_answer_verifier(table, context, query)
     before = _verification(verifier, query)
     reason = ""
@@ -141,7 +132,12 @@ class _Repair:
             if verdict.verdict == "contradicted" or verifier.is_unknown(claim.row):
                 old = " | ".join(cell or "" for cell in self.shape.table.rows[claim.row])
                 self.edits[claim.row, _WHOLE] = Edit(
-                    old, None, verdict.reason, TABLE_VERSION, verdict.error_type, row=claim.row
+                    row=claim.row,
+                    old=old,
+                    new=None,
+                    type=verdict.error_type,
+                    reason=verdict.reason,
+                    method=TABLE_VERSION,
                 )
                 self.cells[claim.row] = None
             return
@@ -174,10 +170,14 @@ class _Repair:
         cells = self.cells[row]
         assert cells is not None
         if new != cells[column]:
-            name = self.shape.names[column]
-            old, error = cells[column] or "", verdict.error_type if verdict else None
             self.edits[row, column] = Edit(
-                old, new, reason, TABLE_VERSION, error, row=row, column=name
+                row=row,
+                column=self.shape.names[column],
+                old=cells[column] or "",
+                new=new,
+                type=verdict.error_type if verdict else None,
+                reason=reason,
+                method=TABLE_VERSION,
             )
             cells[column] = new
 
@@ -210,7 +210,8 @@ def _sort(table: Table, query: str) -> tuple[Table, tuple[Edit, ...]]:
         " | ".join(cell or "" for cell in one) for one in (cells, [r[column] for r in rows])
     )
     reason = f"the query asks for {rule.order} order by {rule.column!r}"
-    return Table.of(table.columns, rows, table.title), (Edit(old, new, reason, TABLE_VERSION),)
+    edit = Edit(old=old, new=new, reason=reason, method=TABLE_VERSION)
+    return Table.of(table.columns, rows, table.title), (edit,)
 
 
 class Shape(NamedTuple):
@@ -243,6 +244,10 @@ def in_order(table: Table, query: str) -> Shape:
     extra = [index for index in range(len(table.columns)) if index not in found.values()]
     missing = [name for name in wanted if name not in found]
     edits = []
+
+    def note(old: str, new: str | None, reason: str, column: str | None = None) -> None:
+        edits.append(Edit(column=column, old=old, new=new, reason=reason, method=COLUMNS_VERSION))
+
     pairs = [(i, name) for i in extra for name in missing if _share_words(table.columns[i], name)]
     if len(pairs) == 1:
         unnamed, name = pairs[0]
@@ -250,19 +255,19 @@ def in_order(table: Table, query: str) -> Shape:
         extra.remove(unnamed)
         missing.remove(name)
         old, reason = table.columns[unnamed], f"the query calls this column {name!r}"
-        edits.append(Edit(old, name, reason, COLUMNS_VERSION, column=old))
+        note(old, name, reason, column=old)
     if missing and extra:
         return as_it_is
     for unknown in extra:
         old = table.columns[unknown]
-        edits.append(Edit(old, None, "the query lists no such column", COLUMNS_VERSION, column=old))
+        note(old, None, "the query lists no such column", column=old)
     order = {name: found[name] for name in wanted if name in found}
     places = list(order.values())
     if sorted(places) != places:
         old, new = (
             " | ".join(table.columns[place] for place in one) for one in (sorted(places), places)
         )
-        edits.append(Edit(old, new, "the query lists the columns in this order", COLUMNS_VERSION))
+        note(old, new, "the query lists the columns in this order")
     if not edits:
         return as_it_is
     # A name that differs in print alone stays as the answer writes it.
@@ -316,5 +321,5 @@ def put_back(mended: Mended, found: Extraction, table: Table) -> Mended:
         text = mended.text[: found.start] + new.rstrip() + end + mended.text[found.end :]
         return replace(mended, text=text)
     except TableError as error:
-        lost = (replace(edit, reason=str(error)) for edit in mended.edits)
+        lost = (edit.model_copy(update={"reason": str(error)}) for edit in mended.edits)
         return replace(mended, edits=(), undone=(*mended.undone, *lost), after=mended.before)

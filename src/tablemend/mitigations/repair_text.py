@@ -93,14 +93,8 @@ Link = ColumnLink | RowLink | CellLink | MomentLink
 def repair_text(text: str, source: Source, verify: Verify = verify_text) -> Mended:
     """Replace contradicted numbers, dates and names of a summary.
 
-    Args:
-        text: the summary.
-        source: what it is verified against.
-        verify: verifies a text; by default the program verifier.
-
-    Returns:
-        The text with its edits; :attr:`Mended.undone` has those that did not verify better,
-        :attr:`Mended.notes` the corrections that were not made.
+    :attr:`Mended.undone` has the edits that did not verify better, :attr:`Mended.notes` the
+    corrections that were not made.
     """
     before = verify(text, source)
     found = find_corrections(text, source, before)
@@ -139,8 +133,8 @@ def _is_better(before: Verification, after: Verification, edits: list[Edit]) -> 
     if after.counts["supported"] < before.counts["supported"]:
         return False
     shift = 0
-    for edit in sorted(edits, key=lambda edit: edit.start or 0):
-        start = (edit.start or 0) + shift
+    for edit in sorted(edits, key=lambda edit: edit.span or (0, 0)):
+        start = (edit.span or (0, 0))[0] + shift
         end = start + len(edit.new or "")
         shift += len(edit.new or "") - len(edit.old)
         touching = [v for v in after.verdicts if _concerns(v, start, end)]
@@ -153,11 +147,9 @@ def _is_better(before: Verification, after: Verification, edits: list[Edit]) -> 
 
 def _concerns(verdict: Verdict, start: int, end: int) -> bool:
     """Whether a claim holds these words; a wrong one, whether they are at fault in it."""
-    claim = verdict.claim
     if verdict.wrong and verdict.spans:
         return any(span.start < end and start < span.end for span in verdict.spans)
-    first, last = claim.start, claim.end
-    return first is not None and last is not None and first < end and start < last
+    return verdict.claim.touches(start, end)
 
 
 class Correction(NamedTuple):
@@ -178,7 +170,7 @@ class Correction(NamedTuple):
         """Why nothing was changed, for a person, with every correction that is possible."""
         pairs = ((self.edit.old, self.edit.new or ""), *self.others)
         possible = " or ".join(f'"{new}" for "{old}"' for old, new in pairs)
-        return f"not changed at {self.edit.start}-{self.edit.end}, {self.doubt}: {possible}"
+        return f"not changed at {self.edit.where}, {self.doubt}: {possible}"
 
 
 def find_corrections(text: str, source: Source, found: Verification) -> list[Correction]:
@@ -333,7 +325,14 @@ class _Reader:
     def _edit(self, claim: _Claim, new: str) -> Edit:
         verdict, old = claim.verdict, self.text[slice(*claim.span)]
         reason = verdict.reason or f"the source says {verdict.expected[0]}"
-        return Edit(old, new, reason, VERSION, verdict.error_type, *claim.span)
+        return Edit(
+            span=(claim.span.start, claim.span.end),
+            old=old,
+            new=new,
+            type=verdict.error_type,
+            reason=reason,
+            method=VERSION,
+        )
 
     def _is_no_value(self, amount: Amount, sentence: Span) -> bool:
         """Whether a number is a bound, a rank, a year, or a part of a word, an idiom or a pair."""

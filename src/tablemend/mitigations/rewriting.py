@@ -227,11 +227,8 @@ def _verify(works: Sequence[Rewriting[Any]], tools: Tools) -> list[Verification]
 
 
 def findings(verdicts: Sequence[Verdict], suggested: Sequence[Edit] = ()) -> str:
-    """What is wrong, one claim a line, with what the source has instead where it is clear.
-
-    Args:
-        verdicts: on the claims that are flagged.
-        suggested: what repair would do with the words at fault, in their own spelling.
+    """What is wrong, one claim a line, with what the source has instead where it is clear:
+    what repair would do with the words at fault is in their own spelling.
     """
     lines: dict[str, None] = {}
     for verdict in verdicts:
@@ -242,7 +239,7 @@ def findings(verdicts: Sequence[Verdict], suggested: Sequence[Edit] = ()) -> str
                 one
                 for one in suggested  # of the words that the verdict blames
                 for span in verdict.spans
-                if one.start is not None and one.start < span.end and span.start < (one.end or 0)
+                if one.span and one.span[0] < span.end and span.start < one.span[1]
             ),
             None,
         )
@@ -291,17 +288,10 @@ def computed(text: str, verdicts: Sequence[Verdict], source: Source) -> str:
 
 
 def read_rewrite(answer: str, words: str, before: str = "", after: str = "") -> str:
-    """The words that replace others in a text.
+    """What a model wrote for words of a sentence, with their first letter and their end.
 
-    Args:
-        answer: what the model wrote.
-        words: those that it was to rewrite.
-        before: the words before them in their sentence.
-        after: the words behind them.
-
-    Returns:
-        The rewrite, with the first letter and the end as the old words have them. A model that
-        repeats the rest of the sentence is understood: only the words between count.
+    A model that repeats the rest of the sentence, ``before`` and ``after`` them, is understood:
+    only the words between count.
 
     Raises:
         Unreadable: nothing, a refusal, data, several lines, or more than the words.

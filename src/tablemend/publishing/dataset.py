@@ -7,8 +7,7 @@ of such files by itself: every column has a type.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -26,20 +25,14 @@ from tablemend.datasets.card import LICENCE, table_of
 from tablemend.datasets.splits import POOL, SPLITS
 from tablemend.errors import TablemendError
 from tablemend.publishing.checkpoint import leave_out_paths
-from tablemend.publishing.hub import BEHIND, PublishDataCommand
+from tablemend.publishing.hub import BEHIND, PublishDataCommand, PublishedFolder
 from tablemend.publishing.recorded import made_again
-from tablemend.runs import (
-    MOVE_AWAY,
-    disk_errors,
-    read_jsonl,
-    read_object,
-    sync_all,
-    write_text,
-)
+from tablemend.runs import MOVE_AWAY, disk_errors, read_jsonl, read_object, write_text
 from tablemend.tasks.faith.reports import INVENTED
 from tablemend.tasks.logic.dataset import HAVE
 from tablemend.tasks.tabfaith.data import SYNTHETIC
 from tablemend.tasks.torr.data import LOOKUP
+from tablemend.training.checkpoints import put_in_place
 from tablemend.training.data import PAIRS_FILE
 from tablemend.training.pair_generation import STAGE as PAIRS
 
@@ -48,34 +41,11 @@ OWN = "apache-2.0"
 INVENTED_TABLES = (POOL, SMALL_WORLD, SYNTHETIC, INVENTED, LOOKUP, *HAVE)
 KNOWN = {"data_gen/tables": "cc-by-sa-4.0"}
 """Licences of tables that come with the repository; what is made of them is under the same."""
-ROWS = 1000
-"""Records that are turned into columns together."""
 SIZES = {"n<1K": 1e3, "1K<n<10K": 1e4, "10K<n<100K": 1e5, "100K<n<1M": 1e6, "1M<n<10M": inf}
 """Names of the Hub, each with what is just too large for it."""
 
 
-@dataclass(frozen=True, slots=True)
-class PublishedData:
-    """What was written.
-
-    Attributes:
-        folder: where.
-        license: of it.
-        splits: examples in each.
-    """
-
-    folder: Path
-    license: str
-    splits: Mapping[str, int]
-
-    def lines(self) -> Iterator[str]:
-        """What there is, for a person."""
-        yield str(self.folder / "README.md")
-        counts = ", ".join(f"{count} {split}" for split, count in self.splits.items())
-        yield f"{counts}; licence {self.license}"
-
-
-def write_folder(command: PublishDataCommand) -> PublishedData:
+def write_folder(command: PublishDataCommand) -> PublishedFolder:
     """Write the folder; nothing leaves this machine.
 
     Raises:
@@ -107,10 +77,8 @@ def write_folder(command: PublishDataCommand) -> PublishedData:
         card = _card(source, partial, settings, license, command, schema, sizes)
         write_text(partial / "README.md", card)
         leave_out_paths([partial / "README.md", *(partial / BEHIND).iterdir()])
-        sync_all(partial)
-        shutil.rmtree(out, ignore_errors=True)
-        partial.rename(out)
-    return PublishedData(out, license, sizes)
+        put_in_place(out, partial)
+    return PublishedFolder(out, license=license, splits=sizes)
 
 
 def _settings(source: Path) -> dict[str, Any]:
@@ -126,7 +94,7 @@ def _settings(source: Path) -> dict[str, Any]:
     )
 
 
-def _splits(source: Path) -> dict[str, Sequence[Any]]:
+def _splits(source: Path) -> dict[str, list[Any]]:
     """The records of each split that has some."""
     if (pairs := source / PAIRS_FILE).is_file():
         records = list(read_jsonl(pairs))
@@ -134,7 +102,7 @@ def _splits(source: Path) -> dict[str, Sequence[Any]]:
     else:
         paths = {split: source / f"{split}.jsonl" for split in SPLITS}
         found = {split: list(read_jsonl(path)) for split, path in paths.items() if path.is_file()}
-    splits: dict[str, Sequence[Any]] = {split: own for split, own in found.items() if own}
+    splits: dict[str, list[Any]] = {split: own for split, own in found.items() if own}
     if not splits:
         raise TablemendError(f"data={source} has no example in any of {', '.join(SPLITS)}")
     return splits
@@ -182,15 +150,10 @@ def _license(source: Path, settings: Mapping[str, Any], given: str | None) -> st
     return given or next((one for one in sources.values() if one not in (None, OWN)), OWN)
 
 
-def _schema(source: Path, splits: Mapping[str, Sequence[Any]]) -> pa.Schema:
+def _schema(source: Path, splits: Mapping[str, list[Any]]) -> pa.Schema:
     """The columns that all records have, each with a type; what is always blank is text."""
-    chunks = (
-        records[start : start + ROWS]
-        for records in splits.values()
-        for start in range(0, len(records), ROWS)
-    )
     try:
-        found = [pa.Table.from_pylist(list(chunk)).schema for chunk in chunks]
+        found = [pa.Table.from_pylist(records).schema for records in splits.values()]
         merged = pa.unify_schemas(found, promote_options="permissive")
     except pa.ArrowException as error:
         raise TablemendError(f"{source}: its records have no common columns: {error}") from error
@@ -207,26 +170,22 @@ def _typed(kind: pa.DataType) -> pa.DataType:
     return kind
 
 
-def _write(path: Path, records: Sequence[Any], schema: pa.Schema, source: Path) -> int:
+def _write(path: Path, records: list[Any], schema: pa.Schema, source: Path) -> int:
     """Write a split and read it back; how many examples it has.
 
     Raises:
         TablemendError: what is read is not what was written.
     """
     try:
-        with parquet.ParquetWriter(path, schema) as writer:
-            for start in range(0, len(records), ROWS):
-                rows = list(records[start : start + ROWS])
-                writer.write_table(pa.Table.from_pylist(rows, schema=schema))
-        with parquet.ParquetFile(path) as file:
-            back = (row for batch in file.iter_batches(ROWS) for row in batch.to_pylist())
-            for number, (one, read) in enumerate(zip(records, back, strict=True), 1):
-                if _without_blanks(one) != _without_blanks(read):
-                    raise TablemendError(
-                        f"{source}: example {number} of {path.stem} is not the same in Parquet"
-                    )
+        parquet.write_table(pa.Table.from_pylist(records, schema=schema), path)
+        back = parquet.read_table(path).to_pylist()
     except pa.ArrowException as error:
         raise TablemendError(f"{source}: not writable as Parquet: {error}") from error
+    for number, (one, read) in enumerate(zip(records, back, strict=True), 1):
+        if _without_blanks(one) != _without_blanks(read):
+            raise TablemendError(
+                f"{source}: example {number} of {path.stem} is not the same in Parquet"
+            )
     return len(records)
 
 
@@ -250,14 +209,17 @@ def _card(
     readme = source / "README.md"
     written = DatasetCard.load(readme) if readme.is_file() else None
     head = {} if written is None else written.data.to_dict()
-    bytes_of = {split: (out / "data" / f"{split}.parquet").stat().st_size for split in sizes}
+    files = {split: f"data/{split}.parquet" for split in sizes}
+    splits = {
+        split: SplitInfo(split, (out / files[split]).stat().st_size, count)
+        for split, count in sizes.items()
+    }
+    size = sum(one.num_bytes for one in splits.values())
     info = DatasetInfo(
         features=Features.from_arrow_schema(schema),
-        splits=SplitDict(
-            {split: SplitInfo(split, bytes_of[split], count) for split, count in sizes.items()}
-        ),
-        download_size=sum(bytes_of.values()),
-        dataset_size=sum(bytes_of.values()),
+        splits=SplitDict(splits),
+        download_size=size,
+        dataset_size=size,
     )
     data = DatasetCardData(
         license=license,
@@ -271,9 +233,7 @@ def _card(
         configs=[
             {
                 "config_name": "default",
-                "data_files": [
-                    {"split": split, "path": f"data/{split}.parquet"} for split in sizes
-                ],
+                "data_files": [{"split": split, "path": path} for split, path in files.items()],
             }
         ],
     )

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from pydantic import Field
@@ -110,10 +110,14 @@ class PublishedFolder:
     Attributes:
         folder: where.
         missing: what keeps it from being pushed.
+        license: of a data set.
+        splits: of a data set: examples in each.
     """
 
     folder: Path
-    missing: list[str]
+    missing: Sequence[str] = ()
+    license: str = ""
+    splits: Mapping[str, int] = field(default_factory=dict)
 
 
 def hub_token() -> str:
@@ -133,8 +137,9 @@ def hub_token() -> str:
     return token
 
 
-def push(published: PublishedFolder, command: PublishCommand, token: str) -> str:
-    """Push the folder; files of the same name are replaced, older weights and results deleted.
+def push(published: PublishedFolder, command: OnHub, token: str) -> str:
+    """Push the folder, all that leaves this machine; files of the same name are replaced, older
+    weights, results and Parquet files deleted.
 
     Returns:
         The address of the repository.
@@ -142,46 +147,31 @@ def push(published: PublishedFolder, command: PublishCommand, token: str) -> str
     Raises:
         TablemendError: something is missing, or the Hub refused it.
     """
+    from huggingface_hub import HfApi
+
     if published.missing:
         raise TablemendError(
             f"{published.folder} is not pushed, it lacks {'; '.join(published.missing)}"
         )
-    message = "Checkpoint with its card, results and recipe"
-    return _upload(published.folder, command, token, "model", message, STALE)
-
-
-def push_data(folder: Path, command: PublishDataCommand, token: str) -> str:
-    """Push a data set; its files replace those of an earlier push.
-
-    Returns:
-        The address of the repository.
-
-    Raises:
-        TablemendError: the Hub refused it.
-    """
-    return _upload(folder, command, token, "dataset", "Data set with its card", ("*.parquet",))
-
-
-def _upload(
-    folder: Path, command: OnHub, token: str, kind: str, message: str, stale: Sequence[str]
-) -> str:
-    """All that leaves this machine."""
-    from huggingface_hub import HfApi
-
+    is_data = isinstance(command, PublishDataCommand)
+    kind = "dataset" if is_data else "model"
+    content = (
+        "Data set with its card" if is_data else "Checkpoint with its card, results and recipe"
+    )
     api = HfApi(token=token)
     try:
         api.create_repo(command.repo_id, repo_type=kind, private=command.private, exist_ok=True)
         commit = api.upload_folder(
             repo_id=command.repo_id,
             repo_type=kind,
-            folder_path=folder,
-            delete_patterns=list(stale),
-            commit_message=message,
+            folder_path=published.folder,
+            delete_patterns=["*.parquet"] if is_data else list(STALE),
+            commit_message=f"{content} with its card{'' if is_data else ', results and recipe'}",
         )
     except Exception as error:  # of whatever HTTP library the client is built on
         reason = next(iter(str(error).splitlines()), type(error).__name__).replace(token, "***")
         raise TablemendError(
-            f"{command.repo_id}: {reason}; the folder is whole in {folder}, the same command "
-            "pushes it again"
+            f"{command.repo_id}: {reason}; the folder is whole in {published.folder}, the same "
+            "command pushes it again"
         ) from error
     return str(commit.repo_url)

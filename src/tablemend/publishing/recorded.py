@@ -24,7 +24,6 @@ from tablemend.publishing.hub import BEHIND, PublishCommand
 from tablemend.recipe import experiment as recipes
 from tablemend.recipe.experiment import TrainingRecipe
 from tablemend.records import ContextKind
-from tablemend.reports.content import contexts_of
 from tablemend.reports.tabulation import read_results
 from tablemend.runs import MOVE_AWAY, Run, read_object
 from tablemend.tasks.claim_verification import Claims
@@ -258,7 +257,7 @@ class Scores:
     @property
     def contexts(self) -> list[ContextKind]:
         """The contexts that were shown."""
-        return contexts_of(self.results)
+        return list(self.results["contexts"])
 
     @property
     def systems(self) -> list[str]:

@@ -69,6 +69,15 @@ class Claim:
     row: int | None = None
     column: str | None = None
 
+    def touches(self, start: int, end: int) -> bool:
+        """Whether it has words of a place in the text."""
+        return (
+            self.start is not None
+            and self.end is not None
+            and self.start < end
+            and start < self.end
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Document:

@@ -82,11 +82,6 @@ def parts_of(results: Mapping[str, Any], by: str) -> list[str]:
     return sorted(names, key=lambda name: (name != "none", name))
 
 
-def contexts_of(results: Mapping[str, Any]) -> list[ContextKind]:
-    """The contexts that were shown, in the recipe's order."""
-    return list(results["contexts"])
-
-
 def short_name(scorer: str) -> str:
     """The second scorer's name without its version: ``exact``."""
     return scorer.partition(" ")[0]

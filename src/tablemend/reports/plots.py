@@ -17,7 +17,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from tablemend.records import ContextKind
-from tablemend.reports.content import DASH, contexts_of, metrics_of, parts_of
+from tablemend.reports.content import DASH, metrics_of, parts_of
 from tablemend.reports.tabulation import TOTAL
 
 MARKERS = "osD^vPX*"
@@ -121,7 +121,7 @@ def plot_contexts(results: Mapping[str, Any]) -> Markup | None:
 
     ``None`` for more contexts than can be told apart: the report on robustness draws them.
     """
-    contexts = contexts_of(results)
+    contexts = list(results["contexts"])
     if len(contexts) > MOST_CONTEXTS:
         return None
     systems = list(results["systems"])
@@ -184,7 +184,7 @@ def _panels(
     title: str,
     ylabel: str = "",
 ) -> Markup:
-    contexts = contexts_of(results)
+    contexts = list(results["contexts"])
     if len(contexts) > MOST_CONTEXTS:
         contexts = contexts[-1:]
     with mpl.rc_context(STYLE):

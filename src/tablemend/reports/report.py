@@ -22,7 +22,6 @@ from tablemend.reports import plots
 from tablemend.reports.content import (
     CALCULATED,
     agreement_table,
-    contexts_of,
     cost_table,
     editing_table,
     formats_of,
@@ -42,8 +41,8 @@ from tablemend.reports.content import (
     total_of,
 )
 from tablemend.reports.rendering import fill_page, inline_hash, render, resource
-from tablemend.reports.tabulation import TOTAL, read_results
-from tablemend.runs import read_jsonl, write_text
+from tablemend.reports.tabulation import TOTAL, FinishedRun, Views, each_part
+from tablemend.runs import write_text
 from tablemend.tables.extract import extract_table
 from tablemend.tables.read import Format
 from tablemend.tables.table import Table
@@ -62,18 +61,9 @@ def write_reports(run: Path) -> dict[str, Any]:
     Raises:
         TablemendError: the folder holds no finished comparison.
     """
-    path = run / "results.json"
-    if not path.is_file():
-        raise TablemendError(
-            f"no {path}: run the comparison first (python eval/compare.py recipe=... run=...)"
-        )
-    results = read_results(path)
     try:
-        views: dict[str, dict[str, SampleView]] = {}
-        for line in read_jsonl(run / "views.jsonl"):
-            one = SampleView.from_json(line)
-            views.setdefault(one.view, {})[one.id] = one
-        shown = _read_shown(run)
+        finished = FinishedRun.read(run)
+        results, views, shown = finished.results, finished.views, _read_shown(run, finished)
         if shown.keys() != results["systems"].keys():
             raise TablemendError(
                 f"{run}: judgements.jsonl is not of the systems of results.json: run the "
@@ -91,23 +81,22 @@ def write_reports(run: Path) -> dict[str, Any]:
     return results
 
 
-def _read_shown(run: Path) -> ShownSystems:
+def _read_shown(run: Path, finished: FinishedRun) -> ShownSystems:
     generations = Generations(run / "generations")
-    shown: dict[str, dict[Any, dict[str, ShownAnswer]]] = {}
-    answers: dict[tuple[str, str], Any] = {}
-    for line in read_jsonl(run / "judgements.jsonl"):
-        system, context, example_id = map(line.pop, ("system", "context", "example_id"))
-        if (system, context) not in answers:
-            answers[system, context] = generations.read(system, context)
-        if example_id not in answers[system, context]:
+
+    def shown(
+        system: str, context: ContextKind, own: Mapping[str, Judgement]
+    ) -> dict[str, ShownAnswer]:
+        answers = generations.read(system, context)
+        if own.keys() - answers.keys():
             raise TablemendError(
                 f"{generations.path(system, context)} no longer holds the answers that "
                 "results.json was made from: run the comparison to its end "
                 "(python eval/compare.py recipe=...)"
             )
-        one = ShownAnswer(answers[system, context][example_id].answer, Judgement.from_json(line))
-        shown.setdefault(system, {}).setdefault(context, {})[example_id] = one
-    return shown
+        return {name: ShownAnswer(answers[name].answer, one) for name, one in own.items()}
+
+    return each_part(finished.judgements, shown)
 
 
 def fill_results_page(path: Path, results: Mapping[str, Any]) -> None:
@@ -153,7 +142,7 @@ SECTIONS = {
 
 def write_html(results: Mapping[str, Any], views: Views, shown: ShownSystems) -> str:
     """The whole page: no request leaves it, and every text from a model is escaped."""
-    content, last = _content(results), contexts_of(results)[-1]
+    content, last = _content(results), list(results["contexts"])[-1]
     left_out = set() if content["edits"] else {"editing"}
     if results["second_scorer"] is None:
         left_out.add("agreement")
@@ -230,11 +219,16 @@ class ShownAnswer:
     answer: Answer
     judgement: Judgement
 
+    def outcomes(self, errors: Sequence[str]) -> list[str]:
+        """What it can be found by: its types of error, or else the one thing that it is."""
+        if self.judgement.unscored:
+            return ["unscored"]
+        found = [name for name in errors if self.judgement.counts[name]]
+        return found or ["abstention" if self.judgement.abstained else "right"]
+
 
 ShownSystems = Mapping[str, Mapping[ContextKind, Mapping[str, ShownAnswer]]]
 """system -> context -> example id -> answer and judgement."""
-Views = Mapping[ContextKind, Mapping[str, SampleView]]
-"""context -> example id -> what was shown."""
 
 
 def pack_examples(
@@ -253,7 +247,7 @@ def pack_examples(
     in_order = [
         views[context][example_id]
         for example_id in dict.fromkeys(name for own in views.values() for name in own)
-        for context in contexts_of(results)
+        for context in results["contexts"]
         if example_id in views[context]
     ]
     for place, view in enumerate(in_order):
@@ -264,7 +258,12 @@ def pack_examples(
         packed = [
             one and _answer(one, formats[system], gold) for system, one in answers.items()
         ]  # fmt: skip
-        entries.append(json.dumps(view.to_json() | {"marks": _marks(view), "answers": packed}))
+        # one list for each thing known of marks, places from one to the next: so they compress
+        lists = zip(*view.marks, strict=True) if view.marks else ([],) * 4
+        begins, ends, kinds, reasons = map(list, lists)
+        lengths = [end - begin for begin, end in zip(begins, ends, strict=True)]
+        marks = [_steps(begins), lengths, kinds, reasons]
+        entries.append(json.dumps(view.to_json() | {"marks": marks, "answers": packed}))
         labels = {"domain": (view.domain,), **view.labels, "calculation": (view.calculation,)}
         rows.append(
             {
@@ -273,7 +272,7 @@ def pack_examples(
                 "title": view.title,
                 "query": view.query[:160],
                 "labels": labels,
-                "outcomes": [one and _outcomes(one.judgement, errors) for one in answers.values()],
+                "outcomes": [one and one.outcomes(errors) for one in answers.values()],
             }
         )
         found = {
@@ -307,14 +306,6 @@ def pack_examples(
     }
 
 
-def _outcomes(judgement: Judgement, errors: Sequence[str]) -> list[str]:
-    """What an answer can be found by: its types of error, or else the one thing that it is."""
-    if judgement.unscored:
-        return ["unscored"]
-    found = [name for name in errors if judgement.counts[name]]
-    return found or ["abstention" if judgement.abstained else "right"]
-
-
 def _texts(view: SampleView, answers: Iterable[ShownAnswer | None]) -> Iterator[str]:
     """All that a search looks into."""
     yield from (view.id, view.title, view.note, view.query, view.text)
@@ -326,13 +317,6 @@ def _texts(view: SampleView, answers: Iterable[ShownAnswer | None]) -> Iterator[
         else:
             yield one
     yield from (one.answer.text for one in answers if one)
-
-
-def _marks(view: SampleView) -> list[Any]:
-    """One list for each thing known of them, places from one to the next: so they compress."""
-    starts, ends, kinds, reasons = zip(*view.marks, strict=True) if view.marks else ([],) * 4
-    lengths = [end - start for start, end in zip(starts, ends, strict=True)]
-    return [_steps(starts), lengths, kinds, reasons]
 
 
 def _answer(shown: ShownAnswer, format: Format | None, columns: tuple[str, ...]) -> dict[str, Any]:

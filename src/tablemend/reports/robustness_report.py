@@ -13,7 +13,7 @@ from tablemend.errors import TablemendError
 from tablemend.reports.content import DASH, Cell, Rows, interval, percent, plain
 from tablemend.reports.plots import plot_curves
 from tablemend.reports.rendering import render, resource
-from tablemend.reports.tabulation import read_results
+from tablemend.reports.tabulation import FinishedRun
 from tablemend.robustness.rankings import (
     RankingAgreement,
     compare_models,
@@ -35,7 +35,7 @@ from tablemend.robustness.scores import (
     sorted_scores,
     win_rates,
 )
-from tablemend.runs import read_jsonl, write_json, write_text
+from tablemend.runs import write_json, write_text
 
 PLAIN = "none"
 SCORE = "score"
@@ -56,11 +56,8 @@ def read_cube(run: Path) -> ScoreCube:
         TablemendError: no finished comparison, or contexts that are no product of forms and
             changes.
     """
-    if not (run / "results.json").is_file():
-        raise TablemendError(
-            f"no {run / 'results.json'}: run the comparison first (python eval/compare.py ...)"
-        )
-    results = read_results(run / "results.json")
+    finished = FinishedRun.read(run)
+    results = finished.results
     contexts = [_configuration(name) for name in results["contexts"]]
     forms, changes = (list(dict.fromkeys(part)) for part in zip(*contexts, strict=True))
     if len(forms) * len(changes) != len(contexts):
@@ -69,30 +66,24 @@ def read_cube(run: Path) -> ScoreCube:
             f"and {len(changes)} perturbations: give evaluation.contexts all pairs, or all"
         )
     systems = list(results["systems"])
-    domains: dict[str, str] = {}
-    for line in read_jsonl(run / "views.jsonl"):
-        domains[line["id"]] = line["domain"]
-    pairs = zip(read_jsonl(run / "examples.jsonl"), read_jsonl(run / "views.jsonl"), strict=False)
-    # the table of each example: its own where the run does not say
-    sources = {view["id"]: str(one.get("source_hash") or view["id"]) for one, view in pairs}
     parts: dict[str, list[str]] = {}
-    for name, domain in domains.items():
-        parts.setdefault(domain, []).append(name)
-    places = {name: place for own in parts.values() for place, name in enumerate(own)}
+    for name, view in next(iter(finished.views.values()), {}).items():
+        parts.setdefault(view.domain, []).append(name)
     shape = (len(forms), len(changes))
     scores = {
         domain: np.full((len(systems), len(own), *shape), np.nan) for domain, own in parts.items()
     }
-    for line in read_jsonl(run / "judgements.jsonl"):
-        if line["unscored"]:
-            continue
-        form, change = _configuration(line["context"])
-        share = line["shares"].get(SCORE)
-        value = share[0] / share[1] if share else float(not line["findings"])
-        name = line["example_id"]
-        at = systems.index(line["system"]), places[name], forms.index(form), changes.index(change)
-        scores[domains[name]][at] = value
-    tables = {domain: [sources[name] for name in own] for domain, own in parts.items()}
+    places = {name: (domain, n) for domain, own in parts.items() for n, name in enumerate(own)}
+    for system, kinds in finished.judgements.items():
+        for context, own in kinds.items():
+            form, change = _configuration(context)
+            for name, one in own.items():
+                if not one.unscored:
+                    domain, place = places[name]
+                    at = systems.index(system), place, forms.index(form), changes.index(change)
+                    share = one.share(SCORE)
+                    scores[domain][at] = float(not one.findings) if share is None else share
+    tables = {domain: [finished.tables[name] for name in own] for domain, own in parts.items()}
     return ScoreCube(systems, forms, changes, scores, tables)
 
 

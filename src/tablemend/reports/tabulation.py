@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from tablemend.records import (
     SampleView,
     is_flawless,
 )
+from tablemend.runs import read_jsonl
 from tablemend.statistics import (
     Rate,
     cohens_kappa,
@@ -184,12 +186,8 @@ def rate_contexts(
 ) -> dict[str, tuple[Rate, int]]:
     """Rates over samples that share a context, for one system and way of showing it.
 
-    Args:
-        judgements: of the answers.
-        views: what was shown.
-        wanted: the metrics of kind ``context``.
-        metrics: the others; those of shares say what is left out.
-        tables: that the examples were made from.
+    ``wanted`` are the metrics of kind ``context``; of the others those of shares say what is left
+    out.
 
     Returns:
         By metric the rate, and how many contexts or pairs are left out: an answer is unscored, or
@@ -405,8 +403,12 @@ def read_results(path: Path) -> dict[str, Any]:
     """Read a results.json.
 
     Raises:
-        TablemendError: it is no JSON, or of another version.
+        TablemendError: there is none, it is no JSON, or of another version.
     """
+    if not path.is_file():
+        raise TablemendError(
+            f"no {path}: run the comparison first (python eval/compare.py recipe=... run=...)"
+        )
     try:
         results = json.loads(path.read_text(encoding="utf-8"))
         version = results.get("version") if isinstance(results, dict) else None
@@ -420,3 +422,42 @@ def read_results(path: Path) -> dict[str, Any]:
             "are not generated again"
         )
     return dict(results)
+
+
+@dataclass(frozen=True, slots=True)
+class FinishedRun:
+    """What a comparison left in its folder.
+
+    Attributes:
+        results: results.json.
+        judgements: of the detector.
+        views: what was shown.
+        tables: that the examples were made from; its own where the run does not say.
+    """
+
+    results: dict[str, Any]
+    judgements: Judgements
+    views: Views
+    tables: Tables
+
+    @classmethod
+    def read(cls, run: Path) -> Self:
+        """Read a run folder.
+
+        Raises:
+            TablemendError: no results, or of another version.
+        """
+        results = read_results(run / "results.json")
+        judgements: dict[str, dict[str, dict[str, Judgement]]] = {}
+        views: dict[str, dict[str, SampleView]] = {}
+        for line in read_jsonl(run / "judgements.jsonl"):
+            system, context, name = map(line.pop, ("system", "context", "example_id"))
+            own = judgements.setdefault(system, {}).setdefault(context, {})
+            own[name] = Judgement.from_json(line)
+        for line in read_jsonl(run / "views.jsonl"):
+            view = SampleView.from_json(line)
+            views.setdefault(view.view, {})[view.id] = view
+        shown = next(iter(views.values()), {})
+        pairs = zip(shown, read_jsonl(run / "examples.jsonl"), strict=False)
+        tables = dict.fromkeys(shown) | {name: one.get("source_hash") for name, one in pairs}
+        return cls(results, judgements, views, {n: str(own or n) for n, own in tables.items()})

@@ -63,12 +63,14 @@ class Own:
         command: the settings of the data; which model, which run folder.
         data: the same, as data_gen/tablehallu.py takes it.
         training, comparison: the model's recipe, on these data.
+        tokens: the command line of the training.
     """
 
     command: RunCommand
     data: Synthesis
     training: SftCommand
     comparison: CompareCommand
+    tokens: Sequence[str]
 
 
 def help_page() -> str:
@@ -116,13 +118,14 @@ def read_own(tokens: Sequence[str]) -> Own:
             if one not in own or _key(one) == "seed" or one.startswith("model.")
         ),
     ]
-    pair: list[Any] = []
+    lines = []
     for kind, other in ((SftCommand, CompareCommand), (CompareCommand, SftCommand)):
         foreign = other.model_fields.keys() - kind.model_fields.keys()
-        pair.append(parse(kind, [one for one in rest if _key(one) not in foreign]))
-    if pair[0].task != "table_generation":
-        raise TablemendError(f"model={command.model} is of task {pair[0].task}, not of tables")
-    return Own(command, data, *pair)
+        lines.append([one for one in rest if _key(one) not in foreign])
+    training = parse(SftCommand, lines[0])
+    if training.task != "table_generation":
+        raise TablemendError(f"model={command.model} is of task {training.task}, not of tables")
+    return Own(command, data, training, parse(CompareCommand, lines[1]), lines[0])
 
 
 def _key(token: str) -> str:
@@ -144,7 +147,7 @@ def run(tokens: Sequence[str]) -> Iterator[str]:
         own = read_own(tokens)  # its folder is there now
     from tablemend.evaluation.compare import compare
     from tablemend.reports.report import terminal_table, write_reports
-    from tablemend.reproduction.reproduce import train
+    from tablemend.reproduction.reproduce import run_command
 
     say(f"reading the tables of {own.data.source}")
     data, cut = fit(own.data, own.comparison), ""
@@ -186,7 +189,7 @@ def run(tokens: Sequence[str]) -> Iterator[str]:
     if comparison.evaluation.n is None and len(samples) > most:
         evaluation = comparison.evaluation.model_copy(update={"n": most})
         comparison = comparison.model_copy(update={"evaluation": evaluation})
-    train(own.training)
+    run_command("train/sft.py", *own.tokens)
     folder = Run.of(own.training)
     folder.record("own", {"source": own.data.source, "split": cut or "by table"})
     compare(comparison)
@@ -300,6 +303,8 @@ def prompts_too_long(samples: Sequence[Any], config: CompareCommand) -> set[str]
     evaluation = config.evaluation.model_copy(update={"systems": systems})
     base = config.model_copy(update={"evaluation": evaluation})
     from tablemend.evaluation.generating import too_long
-    from tablemend.evaluation.systems import plan_systems
+    from tablemend.evaluation.systems import problems, refuse, resolve
 
-    return too_long(plan_systems(base, Run.of(base)), samples, base)
+    asked = resolve(base, Run.of(base))
+    refuse(problems(base, asked))
+    return too_long(asked, samples, base)

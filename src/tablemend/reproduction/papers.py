@@ -58,11 +58,8 @@ class Paper:
 
 
 def choose(pick: Pick, systems: Mapping[str, Mapping[str, Any]]) -> str | None:
-    """The first of the systems that a cell names that is asked as it says.
-
-    Args:
-        pick: of the cell.
-        systems: by name, how each is asked.
+    """The first of the systems that a cell names that is asked as it says; ``systems`` says how
+    each is asked.
     """
     wanted = {key: pick[key] for key in ("thinking", "format") if key in pick}
     for name in pick.get("system", ()):

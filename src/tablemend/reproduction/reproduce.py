@@ -6,15 +6,15 @@ import json
 import shlex
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Any
 
 from tablemend.config import HUB, SMALL_WORLD, parse
-from tablemend.errors import TablemendError
+from tablemend.errors import Stopped, TablemendError
 from tablemend.evaluation.command import CompareCommand
-from tablemend.evaluation.compare import compare
 from tablemend.evaluation.plan import trained_systems
 from tablemend.evaluation.systems import (
     hash_examples,
@@ -31,8 +31,6 @@ from tablemend.recipe.experiment import (
     SftCommand,
     TrainingRecipe,
 )
-from tablemend.reports.report import write_reports
-from tablemend.reports.robustness_report import write_robustness
 from tablemend.reports.tabulation import read_results
 from tablemend.reproduction.command import ReproduceCommand
 from tablemend.reproduction.papers import Item, choose, items_file, paper_of, published
@@ -56,14 +54,19 @@ class Step:
     Attributes:
         name: what kind.
         done: whether nothing is left to do.
-        says: the command that does it, or what there is.
-        run: does it; ``None`` where only a person can.
+        command: the script that does it with its settings; empty where only a person can.
+        there: what there is or is missing, where no command says it.
     """
 
     name: str
     done: bool
-    says: str
-    run: Callable[[], object] | None = None
+    command: Sequence[str] = ()
+    there: str = ""
+
+    @property
+    def says(self) -> str:
+        """The command, or what there is."""
+        return self.there or f"python {shlex.join(self.command)}"
 
 
 @dataclass(frozen=True)
@@ -118,7 +121,7 @@ def plan(command: ReproduceCommand, given: Sequence[str]) -> Iterator[str]:
         lacking += missing(job, steps)
         yield f"{', '.join(job.items)}: recipe {job.config.name} in {job.run.path}"
         for step in steps:
-            mark = "done" if step.done else "to do" if step.run else "MISSING"
+            mark = "done" if step.done else "to do" if step.command else "MISSING"
             yield f"  {step.name:<11}{mark:<8}{step.says}"
     for place in command.places:
         item = paper_of(command.paper or "").items[place]
@@ -148,8 +151,8 @@ def reproduce(command: ReproduceCommand, given: Sequence[str]) -> Iterator[Path]
             refuse(missing(job, steps))
             for step in steps:
                 say(f"{step.name}: {'done: ' if step.done else ''}{step.says}")
-                if not step.done and step.run is not None:
-                    step.run()
+                if not step.done:
+                    run_command(*step.command)
         except TablemendError as error:
             if len(jobs) == 1:
                 raise
@@ -177,11 +180,7 @@ def reproduce(command: ReproduceCommand, given: Sequence[str]) -> Iterator[Path]
 
 
 def jobs_of(command: ReproduceCommand, given: Sequence[str]) -> list[Job]:
-    """The run folders that the tables of a command need.
-
-    Args:
-        command: which tables.
-        given: settings of the recipe.
+    """The run folders that the tables of a command need, with these settings of the recipe.
 
     Raises:
         ConfigError: a recipe that cannot be read.
@@ -256,29 +255,25 @@ def steps_of(job: Job) -> list[Step]:
         sources += [one for one in (*config.data.training_sources, config.data.validation) if one]
     found = [_data_step(source) for source in dict.fromkeys(one.source for one in sources)]
     if training is not None:
-        says = f"python train/{training.stage}.py {shlex.join(job.training_tokens)}"
-        found.append(Step("training", trained, says, lambda: train(training)))
+        command = [f"train/{training.stage}.py", *job.training_tokens]
+        found.append(Step("training", trained, command))
     if job.compares:
         done = all(step.done for step in found) and _is_answered(job)
-        says = f"python eval/compare.py {shlex.join(job.tokens)}"
-        found.append(Step("answers", done, says, lambda: answer(config)))
+        found.append(Step("answers", done, ["eval/compare.py", *job.tokens]))
     if any(item.needs == "robustness" for item in job.items.values()):
         done = found[-1].done and (run.path / "robustness.json").is_file()
-        says = f"python eval/robustness.py run={run.path}"
-        found.append(Step("robustness", done, says, lambda: write_robustness(run.path)))
+        found.append(Step("robustness", done, ["eval/robustness.py", f"run={run.path}"]))
     return found
 
 
 def _data_step(source: str) -> Step:
     if source == SMALL_WORLD or source.startswith(HUB) or Path(source).exists():
-        return Step("data", True, source)
+        return Step("data", True, there=source)
     if source not in items_file()["data"]:
         said = f"{source}: needs files of yours; the recipe's head and docs/data.md say which"
-        return Step("data", False, said)
+        return Step("data", False, there=said)
     script, *settings = items_file()["data"][source]
-    settings.append(f"out={source}")
-    said = f"python data_gen/{script}.py {shlex.join(settings)}"
-    return Step("data", False, said, lambda: make_data(script, settings))
+    return Step("data", False, [f"data_gen/{script}.py", *settings, f"out={source}"])
 
 
 def _is_answered(job: Job) -> bool:
@@ -286,7 +281,7 @@ def _is_answered(job: Job) -> bool:
     config, samples = job.config, read_test(job.config)
     try:
         results = read_results(job.run.path / "results.json")
-    except (TablemendError, OSError):
+    except TablemendError:
         return False
     noted = results["settings"]
     return (
@@ -302,44 +297,29 @@ def _is_answered(job: Job) -> bool:
 
 def missing(job: Job, steps: Sequence[Step]) -> list[str]:
     """What only a person can mend before the steps are done, a line each."""
-    found = [step.says for step in steps if not step.done and step.run is None]
+    found = [step.says for step in steps if not step.done and not step.command]
     if any(step.name == "answers" and not step.done for step in steps):
         found += problems(job.config, trained_systems(job.config, job.run))
     return found
 
 
-def make_data(script: str, settings: Sequence[str]) -> None:
-    """Run a script of data_gen/.
+def run_command(script: str, *settings: str) -> None:
+    """Run a script of ours to its end; what it reports goes to stderr.
 
     Raises:
-        TablemendError: what it says where it refuses.
+        Stopped: as the script says.
+        TablemendError: what it says where it refuses, or that it failed.
     """
-    command = [sys.executable, str(shipped(f"data_gen/{script}.py")), *settings]
+    command = [sys.executable, str(shipped(script)), *settings]
     said = ""
-    with subprocess.Popen(
-        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
-    ) as running:
-        for line in running.stderr or ():
-            if said or line.startswith("error: "):
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as running:
+        assert running.stdout is not None
+        # line ends stay: a bar of progress writes over itself
+        for line in TextIOWrapper(running.stdout, "utf-8", "replace", newline=""):
+            if said or line.startswith(("error: ", "stopped: ")):
                 said += line  # this command says it itself
             else:
                 print(line, end="", file=sys.stderr, flush=True)
     if running.returncode:
-        raise TablemendError(said.strip().removeprefix("error: ") or f"{command[1]} failed")
-
-
-def train(config: TrainingRecipe) -> None:
-    """Train in this process, as one process of train/; more GPUs: launch that script first."""
-    from tablemend.training.plan import preflight
-
-    preflight(config)
-    from tablemend.training import distil, dpo, grpo, sft, stage
-
-    methods = {"sft": sft, "dpo": dpo, "grpo": grpo, "distil": distil}
-    stage.train(config, methods[config.stage].METHOD)
-
-
-def answer(config: CompareCommand) -> None:
-    """Answer, edit, score, and write the reports."""
-    compare(config)
-    write_reports(Run.of(config).path)
+        kind, _, why = said.strip().partition(": ")
+        raise (Stopped if kind == "stopped" else TablemendError)(why or f"{script} failed")

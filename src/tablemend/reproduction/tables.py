@@ -16,9 +16,10 @@ import yaml
 from tablemend.backends.names import ModelName
 from tablemend.errors import TablemendError
 from tablemend.recipe.experiment import STAGES, Comparison
-from tablemend.records import Judgement, SampleView
+from tablemend.records import Judgement
 from tablemend.reports.content import metrics_of
 from tablemend.reports.tabulation import (
+    FinishedRun,
     compare_pair,
     correct_by_holm,
     length_bins,
@@ -26,49 +27,14 @@ from tablemend.reports.tabulation import (
     summarise,
 )
 from tablemend.reproduction.papers import Item, Pick, PublishedTable, choose, items_file
-from tablemend.runs import read_jsonl
 from tablemend.statistics import Rate, interval, resample_means
 from tablemend.tables.table import Table
 
 NOTHING = Rate(rate=None, low=None, high=None, n=0)
 
 
-@dataclass(frozen=True)
-class Answers:
-    """The answers of a run folder, judged.
-
-    Attributes:
-        results: results.json.
-        judgements: by system, context and sample.
-        views: what was shown, by context and sample.
-        tables: the table that each sample was made from.
-    """
-
-    results: Mapping[str, Any]
-    judgements: Mapping[str, Mapping[str, Mapping[str, Judgement]]]
-    views: Mapping[str, Mapping[str, SampleView]]
-    tables: Mapping[str, str]
-
-    @classmethod
-    def of(cls, run: Path) -> Answers:
-        """What a comparison left in its folder.
-
-        Raises:
-            TablemendError: results of another version.
-        """
-        results = read_results(run / "results.json")
-        judgements: dict[str, dict[str, dict[str, Judgement]]] = {}
-        views: dict[str, dict[str, SampleView]] = {}
-        for line in read_jsonl(run / "judgements.jsonl"):
-            system, context, name = (line.pop(key) for key in ("system", "context", "example_id"))
-            own = judgements.setdefault(system, {}).setdefault(context, {})
-            own[name] = Judgement.from_json(line)
-        for line in read_jsonl(run / "views.jsonl"):
-            view = SampleView.from_json(line)
-            views.setdefault(view.view, {})[view.id] = view
-        sources = [line.get("source_hash") for line in read_jsonl(run / "examples.jsonl")]
-        tables = dict(zip(next(iter(views.values())), sources, strict=True))
-        return cls(results, judgements, views, {n: str(own or n) for n, own in tables.items()})
+class Answers(FinishedRun):
+    """The answers of a run folder, judged, and the numbers of a paper's cells of them."""
 
     def parts(self, kind: str, context: str) -> dict[str, list[str]]:
         """Samples by part of the data: ``domain``, ``category``, ``calculation``, ``length``."""
@@ -93,14 +59,8 @@ class Answers:
         return dict(sorted(found.items()))
 
     def cell(self, pick: Pick, names: Sequence[str] | None = None) -> Rate | None:
-        """The number of a cell with its interval, clustered by table.
-
-        Args:
-            pick: which number.
-            names: samples that count; ``None``: all.
-
-        Returns:
-            ``None`` where the run has no such system, context or metric.
+        """The number of a cell, over some samples or all, with its interval, clustered by table;
+        ``None`` where the run has no such system, context or metric.
         """
         context, system = pick["context"], choose(pick, self.results["settings"])
         metric = next((m for m in metrics_of(self.results) if m.name == pick.get("metric")), None)
@@ -220,19 +180,14 @@ class ReproducedTable:
 
 
 def fill(made: ReproducedTable, run: Path, config: Comparison | None) -> None:
-    """Put in the numbers of a run folder.
-
-    Args:
-        made: the table, without ours.
-        run: the folder.
-        config: the recipe of its comparison; ``None`` where it is of something else.
+    """Put in the numbers of a run folder; without a recipe it is of no comparison.
 
     Raises:
         TablemendError: files that cannot be read.
     """
     model = _model_label(made, config.model.path) if config else ""
     if not made.item.file:
-        _fill_from_answers(made, Answers.of(run), model)
+        _fill_from_answers(made, Answers.read(run), model)
         return
     needs_data = made.item.file == "counts.json"
     folder = Path(config.data.test.source) if config and needs_data else run

@@ -19,10 +19,10 @@ from tablemend.reports.content import (
     plain,
     points,
 )
-from tablemend.reports.tabulation import TOTAL, compare_pair, correct_by_holm
+from tablemend.reports.tabulation import TOTAL, FinishedRun, compare_pair, correct_by_holm
 from tablemend.reproduction.command import LeaderboardCommand
 from tablemend.reproduction.papers import PAPERS, PublishedTable, paper_of, published
-from tablemend.reproduction.tables import Answers, ReproducedTable
+from tablemend.reproduction.tables import ReproducedTable
 from tablemend.runs import folder_of, write_json, write_text
 from tablemend.statistics import Rate
 from tablemend.tables.read import write_table
@@ -201,7 +201,7 @@ def make_leaderboard(command: LeaderboardCommand) -> tuple[str, dict[str, Any]]:
         TablemendError: a run that cannot be read, has none of the systems or no such context, or
             does not go with the first one.
     """
-    runs = {name: Answers.of(folder_of(name)) for name in dict.fromkeys(command.runs)}
+    runs = {name: FinishedRun.read(folder_of(name)) for name in dict.fromkeys(command.runs)}
     first = next(iter(runs.values())).results
     context = command.context or list(first["contexts"])[-1]
     shown = [m for m in metrics_of(first) if m.kind in ("error", "share") or m.name == TOTAL]

@@ -23,6 +23,7 @@ TEXT = "Alba won 41 points. Sella won 39 points. Vey was <i>kind</i>."
 ANSWER = "So:\n\n| Team | Points |\n|---|---|\n| Alba | 41 |\n| Sella | 39 |\n| Xy | 3 |\n"
 CONTEXT = "Alba won 41 points in 2019. Sella won 37 points in 2019."
 QUERY = "List the teams and their points. Sort it by 'Points' in descending order."
+SERIES: Any = pd.Series(["Sella"])
 SCHEMA = Path(results.__file__).with_name("schema.json")
 
 
@@ -189,6 +190,9 @@ def test_the_page_of_a_mended_table_marks_what_changed() -> None:
         (lambda: tablemend.verify(TEXT, ""), "table: the text is empty"),
         (lambda: tablemend.verify(TEXT, [1, 2]), "table: JSON record 1 is not an object"),
         (lambda: tablemend.verify(5, TABLE), "text: wanted a text, or the path of a file, not int"),
+        (lambda: tablemend.verify(SERIES, TABLE), "^text: wanted a text.*, not Series$"),
+        (lambda: tablemend.verify(TEXT, SERIES), "^table: wanted a path.*, not Series$"),
+        (lambda: tablemend.verify(TEXT, TABLE, verifier=None), "^verifier: .*, not NoneType$"),
         (lambda: tablemend.verify(TEXT), "give either table .* or context"),
         (lambda: tablemend.verify(TEXT, TABLE, query="q"), "query belongs to an answer table"),
         (lambda: tablemend.verify("no table", context="c"), "the answer holds no table"),
@@ -207,34 +211,16 @@ def test_wrong_input_is_one_line(call: Callable[[], Any], message: str) -> None:
     assert "\n" not in str(caught.value)
 
 
-def test_a_text_is_never_taken_for_a_file() -> None:
-    assert tablemend.verify("summary.txt", TABLE).text == "summary.txt"
-
-
-def test_the_name_of_a_file_given_as_a_text_is_said(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_a_text_is_never_taken_for_a_file_and_one_that_names_a_file_says_so() -> None:
     Path("summary.txt").write_text("Sella won 37 points.", "utf-8")
-    table = "Team,Points\nSella,37\n"
-    found = tablemend.verify("summary.txt", table)
+    found = tablemend.verify("summary.txt", TABLE)
+    assert found.text == "summary.txt"
     assert found.notes[-1].startswith("'summary.txt' was taken as the text itself: give Path(")
-    assert not tablemend.verify(Path("summary.txt"), table).notes
-    assert not tablemend.verify("Sella won 37 points." * 500, table).notes
+    assert not tablemend.verify(Path("summary.txt"), TABLE).notes
+    assert not tablemend.verify("Sella won 37 points." * 500, TABLE).notes
 
 
 def test_a_result_is_printed_as_its_errors_and_its_score() -> None:
     found = tablemend.verify("Sella won 39 points.", "Team,Points\nSella,37\nAlba,41\n")
     error, score = str(found).splitlines()
     assert error == str(found.errors[0]) and score == found.summary()
-
-
-def test_what_is_no_text_and_no_verifier_is_refused_in_one_line() -> None:
-    frame = pd.Series(["Sella"])
-    table = "Team,Points\nSella,37\n"
-    with pytest.raises(TablemendError, match=r"^text: wanted a text.*, not Series$"):
-        tablemend.verify(frame, table)  # type: ignore[arg-type]
-    with pytest.raises(TablemendError, match=r"^table: wanted a path.*, not Series$"):
-        tablemend.verify("Sella won 37 points.", frame)
-    with pytest.raises(TablemendError, match=r"^verifier: wanted a name.*, not NoneType$"):
-        tablemend.verify("Sella", table, verifier=None)  # type: ignore[arg-type]

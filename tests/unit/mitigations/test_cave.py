@@ -59,8 +59,8 @@ def test_the_wrong_number_alone_is_replaced() -> None:
     found, calls = mend(WRONG, lambda prompt: words_of(prompt).replace("39", "37"))
     assert found.text == WRONG.replace("39", "37") and calls == 1
     (edit,) = found.edits
-    assert (edit.old, edit.new, edit.error_type) == ("39", "37", "NUM")
-    assert WRONG[edit.start : edit.end] == "39" and "37" in edit.reason
+    assert (edit.old, edit.new, edit.type) == ("39", "37", "NUM")
+    assert WRONG[slice(*edit.span)] == "39" and "37" in edit.reason
     assert found.before is not None and found.after is not None
     assert found.before.staf is not None and found.before.staf < 1 == found.after.staf
     assert found.usage.calls == 1 and found.usage.prompt_tokens == 10

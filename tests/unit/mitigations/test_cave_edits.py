@@ -12,7 +12,7 @@ from tablemend.mitigations.edits import Edit, add_edit, apply_edits, narrowed
 
 
 def edit(start: int, end: int, old: str, new: str, reason: str = "why") -> Edit:
-    return Edit(old, new, reason, "test/1", "NUM", start, end)
+    return Edit(span=(start, end), old=old, new=new, reason=reason, method="test/1", type="NUM")
 
 
 def test_edits_change_their_own_words_alone() -> None:
@@ -52,5 +52,5 @@ def test_edits_one_after_the_other_are_the_edits_of_the_original(
         edits = add_edit(text, edits, edit(start, end, now[start:end], new))
         now = now[:start] + new + now[end:]
         assert apply_edits(text, edits) == now
-        places = [(one.start, one.end) for one in edits]
+        places = [one.span for one in edits]
         assert all(one[1] < other[0] for one, other in pairwise(places))

@@ -17,7 +17,6 @@ from tablemend.backends.requests import Completion, Request, Sampling
 from tablemend.config import BackendOptions, ConfigError, Format, parse
 from tablemend.detector.query import columns_from_query, sort_rule_from_query
 from tablemend.evaluation.command import CompareCommand
-from tablemend.evaluation.compare import compare
 from tablemend.mitigations.constrained import answer_grammar, keeps_header
 from tablemend.records import Example
 from tablemend.reports.content import system_table
@@ -27,7 +26,7 @@ from tablemend.tables.table import Table
 from tablemend.tasks.tablehallu import prompts, small_world
 from tablemend.tasks.tablehallu.query import WORDS, list_columns
 from tablemend.values.text import tokens_of
-from tests.support.answering import AnsweringServer, evaluation, right_answer
+from tests.support.answering import AnsweringServer, compare, evaluation, right_answer
 
 TINY = Path(__file__).parents[3] / "checkpoints" / "tiny-base"
 EXAMPLES = list(small_world.examples(seed=9, n=6))
@@ -228,9 +227,9 @@ def test_a_system_that_its_server_cannot_run_is_a_row_and_no_end(how: str, tmp_p
 
     with AnsweringServer(reply) as server:
         tokens = comparison(tmp_path, server.model)
-        results = compare(parse(CompareCommand, tokens))
+        results = compare(tokens)
         asked_for = len(server.bodies)
-        again = compare(parse(CompareCommand, [*tokens, "rescore=true"]))
+        again = compare([*tokens, "rescore=true"])
         assert len(server.bodies) == asked_for
     (why,) = results["not_possible"].values()
     assert ("status 400" if how == "refuses" else "does not keep to its grammar") in why
@@ -249,6 +248,6 @@ def test_a_server_that_knows_grammars_is_asked_all(tmp_path: Path) -> None:
     with AnsweringServer(lambda body: str(right_answer(body, examples))) as server:
         kept = tmp_path / "kept"
         kept.mkdir()
-        results = compare(parse(CompareCommand, comparison(kept, server.model)))
+        results = compare(comparison(kept, server.model))
     rates = results["systems"]["constrained"]["clean"]
     assert (rates["total_hallu"]["rate"], rates["total_hallu"]["n"]) == (0, 3)

@@ -51,7 +51,7 @@ def test_every_edit_says_what_where_and_why() -> None:
     edits = {(edit.row, edit.column): edit for edit in found.edits}
     assert edits.keys() == {(1, "Mast"), (3, None)}
     cell, row = edits[1, "Mast"], edits[3, None]
-    assert (cell.old, cell.new, cell.error_type) == ("larch", "cedar", "ATT")
+    assert (cell.old, cell.new, cell.type) == ("larch", "cedar", "ATT")
     assert "'Mast'" in cell.reason and "cedar" in cell.reason
     assert row.old == "3 | Fen Dek | 7 | larch" and row.new is None and "Fen Dek" in row.reason
     assert not [one for one in found.after.verdicts if one.wrong]

@@ -46,8 +46,8 @@ def test_one_place_with_one_value_is_replaced_and_nothing_else() -> None:
     mended = repair_text(text, CLUBS, verifier(("Lions", "44", ("41",))))
     assert mended.text == "The Lions won 41 points.  The Bears won 38 points, too."
     (edit,) = mended.edits
-    assert (edit.old, edit.new, edit.start, edit.end) == ("44", "41", 14, 16)
-    assert (edit.method, edit.error_type, edit.reason) == (VERSION, "NUM", "so")
+    assert (edit.old, edit.new, edit.span) == ("44", "41", (14, 16))
+    assert (edit.method, edit.type, edit.reason) == (VERSION, "NUM", "so")
     assert mended.after is not None and mended.after.staf == 1.0
     assert mended.usage.calls == 0
 

@@ -132,12 +132,8 @@ def test_answers_that_list_the_same_do_not_move() -> None:
     # queries for the same rows, and texts that differ, are no pair
     for change in ({"wanted": "a"}, {"text": "another"}):
         other = views | {"b0": replace(views["b0"], **change)}
-        assert (
-            rate_contexts(judgements, other, metrics, METRICS, dict.fromkeys(views, "one"))[
-                "unmoved"
-            ][0]["n"]
-            == 2
-        )
+        found = rate_contexts(judgements, other, metrics, METRICS, dict.fromkeys(views, "one"))
+        assert found["unmoved"][0]["n"] == 2
 
 
 def test_nothing_is_shared_where_each_sample_has_its_context() -> None:

@@ -318,6 +318,14 @@ def test_on_a_phone_nothing_is_wider_than_the_screen(reader: Browser, page: Path
     wait_for(reader, ".answers")
     assert reader.run("document.querySelector('.list').offsetHeight") == 0
     assert reader.run("document.scrollingElement.scrollWidth") <= 360
+    lines = reader.run(
+        "[...document.querySelectorAll('.answer td')].filter((one) =>"
+        " one.textContent.startsWith('Bergen')).map((one) => {"
+        " const words = document.createRange();"
+        " words.selectNode(document.createTreeWalker(one, NodeFilter.SHOW_TEXT).nextNode());"
+        " return words.getClientRects().length; })"
+    )
+    assert lines and set(lines) == {1}  # no word is broken
     reader.click(".back")
     reader.wait("document.querySelector('.list').offsetHeight > 0")
 

@@ -68,7 +68,7 @@ def test_rates_stand_beside_the_published_ones(run: Path) -> None:
 
 
 def test_cells_of_whole_runs_are_those_of_results_json(run: Path) -> None:
-    answers = Answers.of(run)
+    answers = Answers.read(run)
     for system, kinds in answers.results["systems"].items():
         for context, rates in kinds.items():
             for name, rate in rates.items():
@@ -267,24 +267,17 @@ def test_agreement_of_annotators(tmp_path: Path) -> None:
     category = {"precision": 1.0, "recall": 0.5, "f1": 0.67, "support": 2, "annotated": 1}
     whole = {**part, **own, **kinds, "categories": {"well_matched": category}}
     write_json(tmp_path / "annotations.json", {"annotators": [], "hotel": whole})
-    table = made("logic-annotation", "table 4", tmp_path, "").ours
-    assert table["APA"]["hotel CAT"]["rate"] == 0.5 and table["IAA"]["hotel CAT"]["rate"] == 0.25
-    assert made("logic-annotation", "table 7", tmp_path, "").ours["m"]["hotel CAT"]["rate"] == 0.5
-    assert (
-        made("logic-annotation", "table 5", tmp_path, "").ours["Well-matched"]["R"]["rate"] == 0.5
-    )
-    assert (
-        made("logic-annotation", "table 6", tmp_path, "").ours["m, macro average"]["F1"]["rate"]
-        == 0.3
-    )
-    assert (
-        made("logic-annotation", "table 11", tmp_path, "").ours["factually wrong"]["ratio"]["rate"]
-        == 0.02
-    )
-    assert (
-        made("logic-annotation", "table 12", tmp_path, "").ours["factually wrong"]["r"]["rate"]
-        == -0.5
-    )
+    for place, row, column, value in (
+        ("table 4", "APA", "hotel CAT", 0.5),
+        ("table 4", "IAA", "hotel CAT", 0.25),
+        ("table 7", "m", "hotel CAT", 0.5),
+        ("table 5", "Well-matched", "R", 0.5),
+        ("table 6", "m, macro average", "F1", 0.3),
+        ("table 11", "factually wrong", "ratio", 0.02),
+        ("table 12", "factually wrong", "r", -0.5),
+    ):
+        table = made("logic-annotation", place, tmp_path, "")
+        assert table.ours[row][column]["rate"] == value, place
 
 
 def test_three_formats_are_written(run: Path, tmp_path: Path) -> None:
