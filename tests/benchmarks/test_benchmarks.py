@@ -14,6 +14,7 @@ from collections import Counter
 from importlib import import_module
 from pathlib import Path
 from random import Random
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -29,6 +30,7 @@ from tablemend.tasks.tablehallu.dataset import make_dataset
 from tablemend.tasks.tablehallu.settings import Synthesis
 from tests.support.chromium import Browser
 from tests.support.finished_runs import LORA
+from tests.support.warm_launch import SERVER
 
 ROOT = Path(__file__).parents[2]
 PARTS = {"random_training"}
@@ -86,6 +88,8 @@ def test_throughput_compares_with_the_best_of_trl_on_the_same_tokens(
     monkeypatch.chdir(ROOT)
     monkeypatch.syspath_prepend(ROOT / "benchmarks")  # for its processes
     throughput = import_module("sft_throughput")
+    apart = SimpleNamespace(get_context=lambda _: SERVER)
+    monkeypatch.setattr(throughput, "multiprocessing", apart)
     small = ["rows=16", "rounds=1", "train.global_batch=8", "train.micro_batch=4"]
     monkeypatch.setattr(
         sys, "argv", ["_", "recipe=tiny", f"model.path={tiny_model}", *small, *method]
