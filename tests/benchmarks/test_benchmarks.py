@@ -30,7 +30,6 @@ from tablemend.tasks.tablehallu.dataset import make_dataset
 from tablemend.tasks.tablehallu.settings import Synthesis
 from tests.support.chromium import Browser
 from tests.support.finished_runs import LORA
-from tests.support.warm_launch import SERVER
 
 ROOT = Path(__file__).parents[2]
 PARTS = {"random_training"}
@@ -85,6 +84,8 @@ def test_throughput_compares_with_the_best_of_trl_on_the_same_tokens(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
+    from tests.support.warm_launch import SERVER  # it imports for half a minute
+
     monkeypatch.chdir(ROOT)
     monkeypatch.syspath_prepend(ROOT / "benchmarks")  # for its processes
     throughput = import_module("sft_throughput")
