@@ -14,6 +14,7 @@ from collections import Counter
 from importlib import import_module
 from pathlib import Path
 from random import Random
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -83,9 +84,13 @@ def test_throughput_compares_with_the_best_of_trl_on_the_same_tokens(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
+    from tests.support.warm_launch import SERVER  # it imports for half a minute
+
     monkeypatch.chdir(ROOT)
     monkeypatch.syspath_prepend(ROOT / "benchmarks")  # for its processes
     throughput = import_module("sft_throughput")
+    apart = SimpleNamespace(get_context=lambda _: SERVER)
+    monkeypatch.setattr(throughput, "multiprocessing", apart)
     small = ["rows=16", "rounds=1", "train.global_batch=8", "train.micro_batch=4"]
     monkeypatch.setattr(
         sys, "argv", ["_", "recipe=tiny", f"model.path={tiny_model}", *small, *method]

@@ -17,16 +17,19 @@ from tablemend.errors import TablemendError
 from tablemend.recipe.experiment import DpoCommand, SftCommand
 from tablemend.runs import Run
 from tablemend.training import checkpoints, stage
+from tests.support.scripts import run_script
 from tests.support.short_trainings import (
     ROOT,
     injected_pairs,
     launch,
+    launch_command,
     logged,
     short,
     small_data,
     under,
 )
 from tests.support.trainings_in_process import train
+from tests.support.warm_launch import launch as launch_warm
 
 Make = Callable[..., Any]
 
@@ -41,15 +44,21 @@ def make(tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> M
 
 
 @pytest.mark.slow
-def test_a_refusal_is_one_clear_line_and_binds_nothing(make: Make, tmp_path: Path) -> None:
+def test_a_refusal_is_one_clear_line_and_binds_nothing(
+    make: Make,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     config = make(SftCommand, "refused", "train.max_length=64")
     missing = config.model.model_copy(update={"path": str(tmp_path / "no-such-model")})
     done = launch(config.model_copy(update={"model": missing}), "--quiet", script="train/sft.py")
     (line,) = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
     assert line == f"error: no checkpoint folder {missing.path}"
     assert done.returncode != 0 and "Traceback" not in done.stderr
-    done = launch(config, "--quiet", script="train/sft.py")
-    assert done.returncode != 0 and "train.max_length" in done.stderr, done.stderr
+    recipe = launch_command(config, script=["train/sft.py"])[-1]
+    assert run_script("train/sft.py", [recipe], monkeypatch) == 2
+    assert "train.max_length" in capsys.readouterr().err
     run = Run.of(config)
     assert "max_length: 64" in (run.path / "sft.yaml").read_text()
     assert stage.begin(make(SftCommand, "refused"), run, overwrite=False)
@@ -98,7 +107,7 @@ def test_two_processes_prefer_as_one_does_and_one_goes_on(
     )
     _, one = train(make(DpoCommand, "one", *given))
     config = make(DpoCommand, "two", *given)
-    done = launch(config, *under("ddp"), script="train/dpo.py")
+    done = launch_warm(config, *under("ddp"), script="train/dpo.py")
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("the right way round") == 1
     facts = json.loads(Run.of(config).manifest.read_text())["dpo"]

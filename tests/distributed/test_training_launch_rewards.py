@@ -15,8 +15,9 @@ from tablemend.recipe.experiment import GrpoCommand
 from tablemend.runs import Run
 from tablemend.training import checkpoints, grpo, stage
 from tests.support.given_answers import given
-from tests.support.short_trainings import launch, logged, recipes, small_data, under
+from tests.support.short_trainings import logged, recipes, small_data, under
 from tests.support.trainings_in_process import begin
+from tests.support.warm_launch import launch
 
 STEPS, CUT = 3, 2
 LORA = ("train.method=lora", "train.lora={r: 4, alpha: 8}")

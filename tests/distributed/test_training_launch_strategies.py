@@ -24,17 +24,9 @@ from tablemend.recipe.experiment import SftCommand
 from tablemend.runs import Run, sole_writer
 from tablemend.training import checkpoints, stage
 from tests.support.checkpoint_layouts import LAYOUTS
-from tests.support.short_trainings import (
-    ENVIRONMENT,
-    ROOT,
-    launch,
-    launch_command,
-    logged,
-    short,
-    small_data,
-    under,
-)
+from tests.support.short_trainings import logged, short, small_data, under
 from tests.support.trainings_in_process import begin
+from tests.support.warm_launch import Launch, launch
 
 STEPS, CUT = 20, 10
 ROWS = 21
@@ -123,26 +115,18 @@ def _launch_and_kill(strategy: str, config: SftCommand, point: str) -> None:
     run = Run.of(config)
     there = run.path.with_suffix(".halted")
     script = ["tests/support/halted.py", point, str(there), "train/sft.py"]
-    log = run.path.with_suffix(".log")
-    with log.open("w") as file:
-        launcher = psutil.Popen(
-            launch_command(config, *under(strategy), script=script),
-            cwd=ROOT,
-            env=ENVIRONMENT,
-            stdout=file,
-            stderr=file,
-            start_new_session=True,
-        )
+    launch = Launch.of(config, *under(strategy), script=script)
+    launcher = psutil.Process(launch.process.pid)
     try:
         until = time.monotonic() + 900
         begun = run.path / "sft" / f"checkpoint-{STEPS}"  # by the other process
         while not (there.exists() and begun.is_dir()):
-            assert launcher.poll() is None and time.monotonic() < until, log.read_text()[-4000:]
+            assert launch.process.is_alive() and time.monotonic() < until, launch.said()
             time.sleep(0.05)
         workers = launcher.children(recursive=True)
     finally:
         os.killpg(launcher.pid, signal.SIGKILL)
-        launcher.wait()
+        launch.process.join()
     # they have sessions of their own, outlive the launcher, and keep the folder to themselves
     with pytest.raises(TablemendError, match="is writing into"), sole_writer(run.path):
         pass
