@@ -9,6 +9,7 @@ Qwen3's empty thinking block is part of the prompt and never of the loss. A temp
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import date
 from typing import Protocol
 
 from jinja2 import TemplateError
@@ -17,6 +18,8 @@ from tablemend.errors import TablemendError
 
 PROBE = ({"role": "user", "content": "Question?"},)
 ANSWER = "ANSWER"
+DAY = date(2025, 7, 1)
+"""What a template that names today (gpt-oss, SmolLM3) is told: a prompt is the same on any day."""
 
 
 class Tokenizer(Protocol):
@@ -79,6 +82,7 @@ def _rendered(
     **options: object,
 ) -> str:
     switch: dict[str, object] = {} if thinking is None else {"enable_thinking": thinking}
+    switch["strftime_now"] = DAY.strftime
     try:
         return tokenizer.apply_chat_template(messages, tokenize=False, **switch, **options)
     except TemplateError as error:

@@ -135,19 +135,21 @@ def test_the_slurm_script_is_bash_and_names_configs_that_are_there() -> None:
     script = CONFIGS / "slurm.sbatch"
     assert subprocess.run(["bash", "-n", script], check=False).returncode == 0
     text = script.read_text()
-    for name in ("zero3-nodes", "fsdp2-nodes"):
+    for name in ("ddp-nodes", "zero2-nodes", "zero3-nodes", "fsdp2-nodes"):
         assert name in text and f"slurm.sbatch {name}" in (CONFIGS / f"{name}.yaml").read_text()
 
 
-def test_the_slurm_script_launches_on_every_machine(tmp_path: Path) -> None:
+@pytest.mark.parametrize("container", ["", "image.sqsh"])
+def test_the_slurm_script_launches_on_every_machine(container: str, tmp_path: Path) -> None:
     """srun, scontrol and accelerate are replaced by scripts that write their arguments down."""
-    tools, venv = tmp_path / "tools", tmp_path / ".venv" / "bin"
+    tools = tmp_path / "tools"
     tools.mkdir()
-    venv.mkdir(parents=True)
+    given = 4 if container else 1  # options of srun
     programs = {
         tools / "scontrol": "echo node-a; sleep 0.2; echo node-b",
-        tools / "srun": 'shift; for id in 0 1; do SLURM_NODEID=$id "$@"; done',
-        venv / "accelerate": 'echo "$@" >> calls',
+        tools / "srun": f'echo "${{@:2:{given - 1}}}" >> options; shift {given}; '
+        'for id in 0 1; do SLURM_NODEID=$id "$@"; done',
+        tools / "accelerate": 'echo "$@" >> calls',
     }
     for path, line in programs.items():
         path.write_text(f"#!/bin/bash\n{line}\n")
@@ -158,6 +160,7 @@ def test_the_slurm_script_launches_on_every_machine(tmp_path: Path) -> None:
         "SLURM_JOB_NODELIST": "node-[a-b]",
         "SLURM_JOB_NUM_NODES": "2",
         "SLURM_JOB_ID": "1234567",
+        "CONTAINER": container,
     }
     command = ["bash", str(CONFIGS / "slurm.sbatch"), "zero3-nodes", "train/sft.py", "run=a b"]
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
@@ -169,3 +172,5 @@ def test_the_slurm_script_launches_on_every_machine(tmp_path: Path) -> None:
         "--main_process_port 24567 train/sft.py run=a b"
         for rank in (0, 1)
     ]
+    options = (tmp_path / "options").read_text().split()
+    assert options[:1] == ([f"--container-image={container}"] if container else [])

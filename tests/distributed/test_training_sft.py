@@ -179,7 +179,7 @@ def test_adapters_on_experts_train_and_are_merged(
     base = tmp_path / "experts"
     model.save_pretrained(base)
     tokenizer.save_pretrained(base)
-    lora = parse(SftCommand, ["recipe=qwen3-30b-a3b"]).train.lora
+    lora = parse(SftCommand, ["recipe=qwen3.6-35b-a3b"]).train.lora
     assert lora is not None
     given = ("train.method=lora", f"train.lora={lora.model_dump_json()}", "train.epochs=1")
     tuning = command("moe", *given, f"model.path={base}", "train.learning_rate=1e-2")

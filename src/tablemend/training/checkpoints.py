@@ -14,7 +14,7 @@ from huggingface_hub import resolve_revision
 from huggingface_hub.errors import RevisionResolutionError
 from safetensors import SafetensorError, safe_open
 from torch import nn
-from transformers import AutoModelForCausalLM, PreTrainedModel
+from transformers import AutoModelForCausalLM, Mxfp4Config, PreTrainedModel
 from transformers import PreTrainedTokenizerBase as Tokenizer
 from transformers.core_model_loading import revert_weight_conversion
 
@@ -31,6 +31,8 @@ MARKER = "complete.json"
 """Written last into a finished folder: the size of every file in it, by name."""
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "auto": "auto"}
+MXFP4 = "mxfp4"
+"""The one quantisation that a training can begin with: its weights are unpacked when read."""
 ROOM = 1.2
 """GPU memory that a saved model takes to be tried, in that of its weights."""
 LORA_B = ".lora_B."
@@ -167,16 +169,26 @@ def load_tokenizer(config: Model, **options: Any) -> Tokenizer:
     return tokenizer
 
 
+def quantisation_of(architecture: Any) -> str:
+    """How the weights are stored, as transformers calls it; empty where they are whole."""
+    return str((getattr(architecture, "quantization_config", None) or {}).get("quant_method", ""))
+
+
 def load_model(config: Model, **options: Any) -> PreTrainedModel:
     """The model's weights, on the CPU unless ``options`` of ``from_pretrained`` say otherwise.
+
+    What is stored in MXFP4 (gpt-oss) is loaded, trained and saved unpacked.
 
     Raises:
         TablemendError: it cannot be loaded, weights are missing, or ``context_length`` is
             longer than the model's window.
     """
     check_model(config.path)
+    checkpoint = Checkpoint(config.path, config.revision)
+    if quantisation_of(loading.read_config(checkpoint)) == MXFP4:
+        options.setdefault("quantization_config", Mxfp4Config(dequantize=True))
     model: PreTrainedModel = loading.load_weights(
-        Checkpoint(config.path, config.revision),
+        checkpoint,
         AutoModelForCausalLM,
         dtype=DTYPES[config.dtype],
         attn_implementation=config.attn,

@@ -276,6 +276,9 @@ def refuse_kernel(name: str) -> None:
             f"model.attn={name} is not installed: {install('gpu')} (kernels, which fetches it from "
             "the Hub), or set model.attn=sdpa or flex_attention"
         )
+    found = [one for one, is_there in flash.items() if is_there]
+    if name == "sdpa" and found and torch.cuda.is_available():
+        say(f"FlashAttention is installed: model.attn={found[-1]} uses it")
     if name == "flex_attention" and PartialState().device.type == "cpu":
         raise TablemendError(
             "model.attn=flex_attention has no backward pass on CPUs: set model.attn=sdpa"
@@ -295,7 +298,7 @@ def refuse_start(config: Model) -> None:
             f"model.path={config.path} is an adapter, and a training would begin with its "
             "base: merge it first (train/merge.py), or train the start with lora.save: merged"
         )
-    if getattr(read_config(checkpoint), "quantization_config", None):
+    if checkpoints.quantisation_of(read_config(checkpoint)) not in ("", checkpoints.MXFP4):
         raise TablemendError(
             f"{config.path} is quantised: trained weights would be rounded away in it. Set "
             "model.path to the unquantised model; train.method=qlora loads that in 4 bits"

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import re
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+import yaml
 
 from tablemend.config import parse
 from tablemend.errors import TablemendError
 from tablemend.recipe.experiment import SftCommand
-from tablemend.training import models
+from tablemend.training import distil, dpo, grpo, models, sft
 from tablemend.training.sft import sft_arguments
 
+ROOT = Path(__file__).parents[3]
 QLORA = "train.method=qlora"
 
 
@@ -82,3 +86,19 @@ def test_a_log_goes_nowhere_else_unless_a_recipe_says_so(
         config = parse(SftCommand, ["recipe=tiny", "train.precision=float32", *given])
         arguments = sft_arguments(config, str(tmp_path / "run" / "sft"), validate=False)
         assert (arguments.report_to, arguments.run_name) == (sent, "run")
+
+
+def test_nothing_is_set_that_trl_2_drops() -> None:
+    """Its trainers and their configurations say what is deprecated."""
+    folder = Path(str(files("trl")))
+    said = "".join(path.read_text("utf-8") for path in sorted(folder.glob("trainer/*.py")))
+    said = re.sub(r'["\']?\n\s*["\']?', " ", said)  # sentences over lines
+    pattern = r"`(\w+)(?:=\w+)?`[^`.]{0,40}\bdeprecated[^`]{0,60}\bv2\.0"
+    dropped = set(re.findall(pattern, said))
+    assert {"use_liger_kernel", "pad_token"} <= dropped  # in TRL 1.16
+    for recipe in sorted((ROOT / "recipes").glob("*.yaml")):
+        given = (yaml.safe_load(recipe.read_text("utf-8")).get("train") or {}).get("trl", {})
+        assert not dropped & set(given), recipe.name
+    for module in (sft, dpo, grpo, distil, models):
+        set_there = re.findall(r'"(\w+)":', Path(str(module.__file__)).read_text("utf-8"))
+        assert not dropped & set(set_there), module.__name__
