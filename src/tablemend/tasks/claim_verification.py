@@ -107,7 +107,7 @@ class ClaimVerification(Task[LabelledClaim]):
     views: ClassVar[Mapping[str, str]] = {VIEW: "tables"}
     length_unit = "cells of the table"
     makes = "python data_gen/claims.py"
-    slots = ("about", "evidence", "statement")
+    slots = ("about", "evidence", "statement", "parts")
     begins = END_OF_THINKING
     prompts = ("base",)
     mendable = False
@@ -117,13 +117,13 @@ class ClaimVerification(Task[LabelledClaim]):
     def messages(
         self, sample: LabelledClaim, view: str, prompt: str
     ) -> Sequence[Mapping[str, str]]:
-        from tablemend.verifier.llm import PROMPTS, VERIFY, slots_of
+        from tablemend.verifier.llm import PROMPTS, VERIFY, WHOLE, slots_of
         from tablemend.verifier.verifiers import Premise, gather, whole_tables
 
         source = self.evidence(sample, view)
         tables = whole_tables(source)
         shown = Premise((), tables=tables) if tables else gather(sample.claim, source)
-        return PROMPTS.render(VERIFY, **slots_of(sample.claim, shown, source))
+        return PROMPTS.render(VERIFY, **slots_of(sample.claim, [WHOLE], shown, source))
 
     def template(self, prompt: str) -> Sequence[Mapping[str, str]]:
         from tablemend.verifier.llm import PROMPTS, VERIFY
@@ -133,7 +133,8 @@ class ClaimVerification(Task[LabelledClaim]):
     def target(self, sample: LabelledClaim, view: str, thinking: str) -> str:
         if sample.label == "unscored":
             raise NoTarget("its claim is unscored")
-        answer = json.dumps({"reason": sample.reason, "verdict": sample.label}, ensure_ascii=False)
+        verdict = {"1": {"reason": sample.reason, "verdict": sample.label}}
+        answer = json.dumps(verdict, ensure_ascii=False)
         return after_thinking(self.name, thinking, answer)
 
     def versions(self) -> dict[str, str]:
@@ -160,10 +161,10 @@ class ClaimVerification(Task[LabelledClaim]):
 
 def judge(sample: LabelledClaim, text: str) -> Judgement:
     """Whether the verdict of an answer is the label; unscored where it holds no verdict."""
-    from tablemend.verifier.llm import read_verdict
+    from tablemend.verifier.llm import read_verdicts
 
     try:
-        said, reason = read_verdict(behind_thinking(text).strip())
+        said, reason = read_verdicts(behind_thinking(text).strip())[1]
     except Unreadable as error:
         return Judgement(unscored=f"no verdict: {error}", scorer=SCORER)
     shares = {"accuracy": Share(int(said == sample.label), 1)}

@@ -5,14 +5,22 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from difflib import SequenceMatcher
+from itertools import zip_longest
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 from tablemend.backends.backend import Backend, ask, short_name
 from tablemend.backends.requests import Completion, Request, Sampling
 from tablemend.evidence.source import Source
 from tablemend.prompting.files import PromptFolder
-from tablemend.prompting.replies import WRONG_FIELD, Unreadable, one_object, prose, why_no_answer
+from tablemend.prompting.replies import (
+    TWO_VERDICTS,
+    WRONG_FIELD,
+    Unreadable,
+    one_object,
+    prose,
+    why_no_answer,
+)
 from tablemend.records import (
     NO_CLAIMS,
     VERDICTS,
@@ -27,6 +35,7 @@ from tablemend.values.numbers import find_quantities, find_spelled
 from tablemend.values.text import PlacedToken, Span, align, placed_tokens, sentence_spans
 from tablemend.verifier.extraction import extract_claims
 from tablemend.verifier.verifiers import (
+    MOST_CHARACTERS,
     Extraction,
     Premise,
     about,
@@ -142,14 +151,19 @@ EXTRACT, VERIFY = "extract", "verify"
 NO_CLAIM = "NONE"
 """What a model answers to :data:`EXTRACT` where a text states no fact."""
 NAMES: tuple[VerdictName, ...] = tuple(name for name in VERDICTS if name != "unscored")
-SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "properties": {"reason": {"type": "string"}, "verdict": {"type": "string", "enum": NAMES}},
-    "required": ["reason", "verdict"],
-    "additionalProperties": False,
-}
-_WORD = re.compile(r"[\W_]*(supported|contradicted|not[_ ]in[_ ]source)[\W_]*", re.IGNORECASE)
+Batch = Literal["claim", "sentence", "paragraph"]
+"""What one request asks about: a claim, or all claims of a sentence or paragraph."""
+BATCHES: tuple[Batch, ...] = get_args(Batch)
+MOST_PARTS = 12
+"""Most claims of a request."""
+WHOLE = "the whole statement"
+_WORD = r"(supported|contradicted|not[_ ]in[_ ]source)"
+_ALONE = re.compile(rf"(?:[\W_]*verdict\W*)?[\W_]*{_WORD}[\W_]*", re.IGNORECASE)
+_LINE = re.compile(rf"\W*(?:(?:part|item) )?(\d{{1,2}})\W{{1,9}}(?:verdict\W*)?{_WORD}\b(.*)", re.I)
 _LONGEST_WORD = 80
+_PRONOUN = re.compile(
+    r"(?:it|its|he|his|she|her|they|their|this|these|that|those)\b", re.IGNORECASE
+)
 _BULLET = re.compile(r"\s*(?:[-*\u2022\u2013]+\s+|\(?\d{1,3}[.)]\s+)?")
 
 
@@ -195,10 +209,25 @@ def usage_of(completions: Sequence[Completion]) -> Usage:
 
 
 class LLMVerifier(_Asker):
-    """Any backend's model, shown short tables or top cells, and top sentences, claim by claim."""
+    """Any backend's model, shown short tables or top cells, and top sentences, by the sentence.
+
+    Args:
+        backend, thinking, max_new_tokens: see :class:`_Asker`.
+        batch: how many claims a request asks about.
+    """
 
     prompt = VERIFY
     longest = 1024
+
+    def __init__(
+        self,
+        backend: Backend,
+        thinking: bool | None = None,
+        max_new_tokens: int | None = None,
+        batch: Batch = "sentence",
+    ) -> None:
+        super().__init__(backend, thinking, max_new_tokens)
+        self._batch = batch
 
     def verify(
         self, items: Sequence[tuple[Document, Source]]
@@ -208,63 +237,207 @@ class LLMVerifier(_Asker):
         Raises:
             Stopped: the server is gone.
         """
-        shown: dict[str, Premise] = {}
-        requests = []
+        asked: list[list[tuple[Request, list[int]]]] = []
+        shown: list[list[Premise]] = []
         for number, (document, source) in enumerate(items):
             tables = whole_tables(source)
+            found = [
+                gather(claim.statement, source)._replace(tables=tables) for claim in document.claims
+            ]
+            own = []
+            for group in _groups(document, self._batch):
+                if group := [place for place in group if found[place].evidence or tables]:
+                    statement, parts = _statement(document, group, self._batch)
+                    shared = share([found[place] for place in group])
+                    slots = slots_of(statement, parts, shared, source, document.query)
+                    schema = _schema(len(group))
+                    own.append((self._request(f"{number}.{group[0]}", schema, **slots), group))
+            asked.append(own)
+            shown.append(found)
+        answers = ask(self._backend, [request for own in asked for request, _ in own])
+        results = []
+        for (document, source), own, found in zip(items, asked, shown, strict=True):
+            read: dict[int, tuple[VerdictName, str] | str] = {}
+            for request, group in own:
+                read |= zip(group, _read(answers[request.id], len(group)), strict=True)
+            verdicts = []
             for place, claim in enumerate(document.claims):
-                one = gather(claim.statement, source)._replace(tables=tables)
-                slots = slots_of(claim.statement, one, source, document.query)
-                request = self._request(f"{number}.{place}", SCHEMA, **slots)
-                shown[request.id] = one
-                requests += [request] if one.evidence or one.tables else []
-        answers = ask(self._backend, requests)
-        ids = iter(shown)
-        found = []
-        for document, source in items:
-            own = [next(ids) for _ in document.claims]
-            verdicts = tuple(
-                self._verify(claim, shown[id], answers.get(id), source)
-                for claim, id in zip(document.claims, own, strict=True)
-            )
-            found.append((verdicts, usage_of([answers[id] for id in own if id in answers])))
-        return found
-
-    def _verify(
-        self, claim: Claim, shown: Premise, completion: Completion | None, source: Source
-    ) -> Verdict:
-        if completion is None:
-            return unscored(claim, shown, shown.reason, self.name)
-        if problem := why_no_answer(completion):
-            return unscored(claim, shown, f"{problem.kind}: {problem.text}", self.name)
-        try:
-            verdict, reason = read_verdict(completion.answer)
-        except Unreadable as error:
-            return unscored(claim, shown, f"the model's answer: {error}", self.name)
-        return scored(claim, verdict, shown.evidence, source, reason, self.name)
+                said = read.get(place, found[place].reason)
+                if isinstance(said, str):
+                    verdicts.append(unscored(claim, found[place], said, self.name))
+                else:
+                    evidence = found[place].evidence
+                    verdicts.append(scored(claim, said[0], evidence, source, said[1], self.name))
+            usage = usage_of([answers[request.id] for request, _ in own])
+            results.append((tuple(verdicts), usage))
+        return results
 
 
-def slots_of(statement: str, shown: Premise, source: Source, query: str = "") -> dict[str, str]:
-    """What fills the prompt :data:`VERIFY`; a verifier is fine-tuned on the same."""
-    evidence = premise(shown.evidence, shown.tables)
-    return {"about": about(source, query), "evidence": evidence, "statement": statement}
+def _groups(document: Document, batch: Batch) -> list[list[int]]:
+    """The claims of each request, by their places: of a sentence, a paragraph, a table's row."""
+    found: dict[object, list[int]] = {}
+    for place, claim in enumerate(document.claims):
+        key: object = place
+        if batch != "claim" and claim.row is not None:
+            key = ("row", claim.row)
+        elif batch == "sentence" and claim.sentence is not None:
+            key = claim.sentence
+        elif batch == "paragraph" and claim.start is not None:
+            key = document.text.count("\n", 0, claim.start)
+        found.setdefault(key, []).append(place)
+    return [
+        group[start : start + MOST_PARTS]
+        for group in found.values()
+        for start in range(0, len(group), MOST_PARTS)
+    ]
 
 
-def read_verdict(text: str) -> tuple[VerdictName, str]:
-    """The verdict of an answer and its reason: one JSON object, or the verdict's word alone.
+def _statement(document: Document, group: Sequence[int], batch: Batch) -> tuple[str, list[str]]:
+    """The statement of a request, and the parts of it that are asked about.
+
+    A part is named by the words that its claim turns on. A sentence whose subject is a pronoun
+    comes with the one before it.
+    """
+    claims = [document.claims[place] for place in group]
+    first, text = claims[0], document.text
+    if first.sentence is None or first.start is None:  # of an answer table, or of a model
+        statements = [claim.statement for claim in claims]
+        return "\n".join(statements), statements if len(statements) > 1 else [WHOLE]
+    if batch == "claim":
+        whole, start = first.statement, first.start
+    elif batch == "paragraph":
+        start = text.rfind("\n", 0, first.start) + 1
+        whole = text[start:].partition("\n")[0].strip()
+    else:
+        start = first.sentence.start
+        if _PRONOUN.match(text, start):
+            before = [span.start for span in sentence_spans(text) if span.end <= start]
+            start = before[-1] if before else start
+        whole = text[start : first.sentence.end]
+    parts = []
+    for claim in claims:
+        part = WHOLE if len(claims) == 1 else claim.statement
+        if claim.focus:
+            words = text[slice(*claim.focus)]
+            number = text.count(words, start, claim.focus.start) + 1
+            part = f'"{words}"' + (f" (number {number})" if whole.count(words) > 1 else "")
+        parts.append(part)
+    return whole, parts
+
+
+def share(shown: Sequence[Premise]) -> Premise:
+    """What is shown for several claims at once: the best of each first, nothing twice."""
+    ranked = zip_longest(*(one.evidence for one in shown))
+    kept = dict.fromkeys(piece for pieces in ranked for piece in pieces if piece is not None)
+    room, evidence = MOST_CHARACTERS, []
+    for piece in kept:
+        if len(piece.text) <= room:
+            evidence.append(piece)
+            room -= len(piece.text)
+    return Premise(tuple(evidence), len(kept) - len(evidence), shown[0].tables)
+
+
+def _schema(count: int) -> dict[str, Any]:
+    part = {
+        "type": "object",
+        "properties": {"reason": {"type": "string"}, "verdict": {"type": "string", "enum": NAMES}},
+        "required": ["reason", "verdict"],
+        "additionalProperties": False,
+    }
+    numbers = [str(number) for number in range(1, count + 1)]
+    return {
+        "type": "object",
+        "properties": dict.fromkeys(numbers, part),
+        "required": numbers,
+        "additionalProperties": False,
+    }
+
+
+def _read(completion: Completion, count: int) -> list[tuple[VerdictName, str] | str]:
+    """The verdict on each part and its reason; in place of one that is not there, why."""
+    if problem := why_no_answer(completion):
+        return [f"{problem.kind}: {problem.text}"] * count
+    try:
+        found = read_verdicts(completion.answer, count)
+    except Unreadable as error:
+        return [f"the model's answer: {error}"] * count
+    missing = "the model's answer: no verdict on this part"
+    return [found.get(number, missing) for number in range(1, count + 1)]
+
+
+def slots_of(
+    statement: str, parts: Sequence[str], shown: Premise, source: Source, query: str = ""
+) -> dict[str, str]:
+    """What fills the prompt :data:`VERIFY`; a verifier is fine-tuned on the same.
+
+    Args:
+        statement: a sentence, or a claim in words that need no context.
+        parts: of the statement, each of which gets a verdict.
+        shown: of the source.
+        source: what the claims are about.
+        query: that an answer table answers.
+    """
+    return {
+        "about": about(source, query),
+        "evidence": premise(shown.evidence, shown.tables),
+        "statement": statement,
+        "parts": "\n".join(f"{number}. {part}" for number, part in enumerate(parts, 1)),
+    }
+
+
+def read_verdicts(text: str, count: int = 1) -> dict[int, tuple[VerdictName, str]]:
+    """The verdicts of an answer and their reasons, by the number of the part.
+
+    Read are one JSON object; lines such as ``2: contradicted, the table says 37``, also behind
+    reasoning; and where one part was asked about, its verdict's word alone, on the last line.
 
     Raises:
-        Unreadable: anything else; nothing is guessed.
+        Unreadable: anything else, or two verdicts on one part; nothing is guessed.
     """
-    if len(text) <= _LONGEST_WORD and (match := _WORD.fullmatch(text)):
-        word = match[1].casefold().replace(" ", "_")
-        return next(name for name in NAMES if name == word), ""
-    data = one_object(text, ("verdict",))
-    for name in NAMES:
-        if data["verdict"] == name:
-            reason = data.get("reason")
-            return name, " ".join(reason.split()) if isinstance(reason, str) else ""
-    raise Unreadable(WRONG_FIELD, f'"verdict" must be one of {", ".join(NAMES)}.')
+    lines = [line for line in text.strip().splitlines() if line.strip()]
+    last = lines[-1] if lines else ""
+    is_marked = len(lines) == 1 or "verdict" in last.casefold()
+    if (
+        count == 1
+        and is_marked
+        and len(last) <= _LONGEST_WORD
+        and (match := _ALONE.fullmatch(last))
+    ):
+        return {1: (_verdict(match[1]), " ".join(" ".join(lines[:-1]).split()))}
+    if "{" not in text and (found := _read_lines(lines, count)):
+        return found
+    wanted = [str(number) for number in range(1, count + 1)]
+    data = one_object(text, ())
+    if count == 1 and "verdict" in data:
+        data = {"1": data}
+    found = {}
+    for number in wanted:
+        entry = data.get(number)
+        verdict = entry.get("verdict") if isinstance(entry, dict) else entry
+        if verdict in NAMES:
+            reason = entry.get("reason") if isinstance(entry, dict) else ""
+            found[int(number)] = (
+                verdict,
+                " ".join(reason.split() if isinstance(reason, str) else ()),
+            )
+    if not found:
+        raise Unreadable(WRONG_FIELD, f'"verdict" must be one of {", ".join(NAMES)}.')
+    return found
+
+
+def _read_lines(lines: Sequence[str], count: int) -> dict[int, tuple[VerdictName, str]]:
+    found: dict[int, tuple[VerdictName, str]] = {}
+    for match in filter(None, map(_LINE.fullmatch, lines)):
+        number, verdict = int(match[1]), _verdict(match[2])
+        if found.get(number, (verdict,))[0] != verdict:
+            raise Unreadable(TWO_VERDICTS, f"There are two verdicts on part {number}.")
+        found[number] = verdict, match[3].strip(" .,;:-\u2013\u2014()*")
+    return {number: one for number, one in found.items() if 1 <= number <= count}
+
+
+def _verdict(word: str) -> VerdictName:
+    said = word.casefold().replace(" ", "_")
+    return next(name for name in NAMES if name == said)
 
 
 class ModelExtractor(_Asker):

@@ -13,8 +13,9 @@ from tablemend.records import Verification
 from tablemend.tables.table import Table
 from tablemend.verifier.answer_table.verify import answer_notes
 from tablemend.verifier.extraction import answer_claims
-from tablemend.verifier.llm import LLMVerifier, ModelExtractor
+from tablemend.verifier.llm import Batch, LLMVerifier, ModelExtractor
 from tablemend.verifier.verifiers import (
+    DISPUTED,
     PROGRAM,
     CombinedVerifier,
     Extraction,
@@ -41,6 +42,7 @@ def open_verifier(
     thinking: bool | None = None,
     max_new_tokens: int | None = None,
     labels: Sequence[str] = (),
+    batch: Batch = "sentence",
 ) -> Verifier:
     """The verifier that a string names; close it when done.
 
@@ -51,6 +53,8 @@ def open_verifier(
         thinking: whether a language model is to think first; ``None`` asks for nothing.
         max_new_tokens: its longest answer, thinking included; ``None``: 1024.
         labels: of a classifier whose checkpoint names its outputs ``LABEL_0``.
+        batch: what one request to a language model asks about: a claim, or all claims of a
+            sentence or paragraph.
 
     Raises:
         TablemendError: an unknown name, or a model that cannot be opened.
@@ -66,8 +70,10 @@ def open_verifier(
             verifiers.append(NLIVerifier(model or DEFAULT, revision, labels))
         else:
             backend = open_backend(model, options or BackendOptions())
-            verifiers.append(LLMVerifier(backend, thinking, max_new_tokens))
-    return CombinedVerifier(*verifiers) if len(verifiers) == 2 else verifiers[0]
+            verifiers.append(LLMVerifier(backend, thinking, max_new_tokens, batch))
+    if len(verifiers) == 1:
+        return verifiers[0]
+    return CombinedVerifier(*verifiers, veto=isinstance(verifiers[1], LLMVerifier))
 
 
 def open_extractor(
@@ -139,6 +145,8 @@ def verify_documents(
             name = f"{name}; claims: {extracting.name}"
         elif isinstance(verifying, ProgramVerifier):  # a model reads the whole query
             notes = answer_notes(extraction.document.table, source.query)
+        if disputed := sum(one.reason.startswith(DISPUTED) for one in verdicts):
+            notes += (f"flags of the program that the model did not confirm: {disputed}, unscored",)
         found.append(Verification(verdicts, name, extraction.usage + usage, notes))
     return found
 

@@ -234,26 +234,58 @@ class ProgramExtractor:
         """There is nothing to let go of."""
 
 
-class CombinedVerifier:
-    """Two verifiers, the second for the claims that the first leaves unscored."""
+DISPUTED = "disputed"
+"""Beginning of the reason where the first verifier flags a claim and the second supports it."""
 
-    def __init__(self, first: Verifier, second: Verifier) -> None:
+
+class CombinedVerifier:
+    """Two verifiers, the second for the claims that the first leaves unscored.
+
+    Args:
+        first, second: asked in this order.
+        veto: whether the second is also asked about what the first calls wrong. A claim that it
+            then calls supported is disputed: unscored, with both reasons. Without a verdict of the
+            second the first's is kept.
+    """
+
+    def __init__(self, first: Verifier, second: Verifier, veto: bool = False) -> None:
         self.name = f"{first.name} + {second.name}"
-        self._first, self._second = first, second
+        self._first, self._second, self._veto = first, second, veto
 
     def verify(self, items: Sequence[tuple[Document, Source]]) -> list[Verified]:
         """See :class:`Verifier`."""
-        scored = self._first.verify(items)
+        first = self._first.verify(items)
         left = []
-        for (document, source), (own, _) in zip(items, scored, strict=True):
-            claims = tuple(one.claim for one in own if one.verdict == "unscored")
+        for (document, source), (own, _) in zip(items, first, strict=True):
+            claims = tuple(one.claim for one in own if self._is_open(one))
             left.append((replace(document, claims=claims), source))
         found = []
-        for (own, used), (answers, more) in zip(scored, self._second.verify(left), strict=True):
+        for (own, used), (answers, more) in zip(first, self._second.verify(left), strict=True):
             rest = iter(answers)
-            verdicts = tuple(next(rest) if v.verdict == "unscored" else v for v in own)
-            found.append((verdicts, used + more))
+            verdicts = (self._join(one, next(rest)) if self._is_open(one) else one for one in own)
+            found.append((tuple(verdicts), used + more))
         return found
+
+    def _is_open(self, verdict: Verdict) -> bool:
+        return verdict.verdict == "unscored" or (self._veto and verdict.wrong)
+
+    def _join(self, first: Verdict, second: Verdict) -> Verdict:
+        if first.verdict == "unscored":
+            return second
+        if second.verdict != "supported":
+            return first
+        reason = (
+            f"{DISPUTED}: {first.reason}; but {second.reason or 'the model calls it supported'}"
+        )
+        return replace(
+            first,
+            verdict="unscored",
+            error_type=None,
+            reason=reason,
+            spans=(),
+            expected=(),
+            verifier=self.name,
+        )
 
     def close(self) -> None:
         """Close both."""

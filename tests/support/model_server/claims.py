@@ -17,6 +17,9 @@ from tablemend.verifier.program import VERSION, verify_document
 from tablemend.verifier.verifiers import CELLS
 
 _CELL = re.compile(r'Row "(.*?)", Column "(.*?)": (.*?)(?=\. Row "|\.?$)')
+_PART = re.compile(
+    r'^(\d+)\. (?:the whole statement|"(.*)"(?: \(number \d+\))?|(.*))$', re.MULTILINE
+)
 ROW = "Row"
 """What the column of the row headers is called in the table that is made of single cells."""
 
@@ -28,14 +31,19 @@ def extract(slots: Mapping[str, str], mistake: str | None, rng: Random) -> str:
 
 
 def verify(slots: Mapping[str, str], mistake: str | None, rng: Random) -> str:
-    """The program's verdict on a statement; what it cannot decide is not in the evidence."""
-    verdicts = verify_document(extract_claims(slots["statement"]), read_evidence(slots["evidence"]))
-    verdict: str = Verification(verdicts, VERSION).verdict
-    reasons = [one.reason for one in verdicts if one.verdict == verdict and one.reason]
-    reason = reasons[0] if reasons else "The evidence says so."
-    if verdict == "unscored":
-        verdict, reason = "not_in_source", "The evidence does not tell."
-    return json.dumps({"reason": reason, "verdict": verdict})
+    """The program's verdict on each part; what it cannot decide is not in the evidence."""
+    evidence, found = read_evidence(slots["evidence"]), {}
+    for number, quoted, clause in _PART.findall(slots["parts"]):
+        statement = clause or slots["statement"]
+        verdicts = verify_document(extract_claims(statement), evidence)
+        asked = [one for one in verdicts if quoted and quoted in one.claim.text] or verdicts
+        verdict: str = Verification(tuple(asked), VERSION).verdict
+        reasons = [one.reason for one in asked if one.verdict == verdict and one.reason]
+        reason = reasons[0] if reasons else "The evidence says so."
+        if verdict == "unscored":
+            verdict, reason = "not_in_source", "The evidence does not tell."
+        found[number] = {"reason": reason, "verdict": verdict}
+    return json.dumps(found)
 
 
 def read_evidence(shown: str) -> Source:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 
 import pytest
@@ -15,8 +16,15 @@ from tablemend.tables.read import write_table
 from tablemend.tables.table import Table
 from tablemend.values.text import Span
 from tablemend.verifier import staf, verifiers
-from tablemend.verifier.extraction import extract_claims
-from tablemend.verifier.llm import LLMVerifier, ModelExtractor, align_claims, read_verdict
+from tablemend.verifier.extraction import answer_claims, extract_claims
+from tablemend.verifier.llm import (
+    BATCHES,
+    Batch,
+    LLMVerifier,
+    ModelExtractor,
+    align_claims,
+    read_verdicts,
+)
 from tablemend.verifier.verifiers import CombinedVerifier, name_error
 from tests.support.faithfulness_models import Answer, CannedBackend
 from tests.support.prompts import recognise
@@ -42,10 +50,19 @@ def says(verdict: str) -> str:
     return json.dumps({"reason": "so it is", "verdict": verdict})
 
 
-def test_a_verdict_is_one_json_object_or_its_word_alone() -> None:
-    assert read_verdict(says("contradicted")) == ("contradicted", "so it is")
-    assert read_verdict("**Not in source.**") == ("not_in_source", "")
-    assert read_verdict("```json\n" + says("supported") + "\n```")[0] == "supported"
+def answers(*verdicts: str) -> str:
+    """One entry for every part that is asked about."""
+    return json.dumps({str(n): json.loads(says(one)) for n, one in enumerate(verdicts, 1)})
+
+
+def test_a_verdict_on_one_part_is_an_object_or_its_word() -> None:
+    wrong = {1: ("contradicted", "so it is")}
+    assert read_verdicts(says("contradicted")) == wrong
+    assert read_verdicts(answers("contradicted")) == wrong
+    assert read_verdicts("**Not in source.**") == {1: ("not_in_source", "")}
+    assert read_verdicts("```json\n" + says("supported") + "\n```")[1][0] == "supported"
+    reasoned = "The table says 37.\n\nVerdict: contradicted"
+    assert read_verdicts(reasoned) == {1: ("contradicted", "The table says 37.")}
     for text in (
         "",
         "I think that it is supported.",
@@ -56,13 +73,27 @@ def test_a_verdict_is_one_json_object_or_its_word_alone() -> None:
         says("supported")[:-1],
         '{"reason": "yes"}',
         "not supported",
+        "It is not\nsupported",
+        "1: supported\n1: contradicted",
     ):
         with pytest.raises(Unreadable):
-            read_verdict(text)
+            read_verdicts(text)
+
+
+def test_verdicts_on_several_parts_are_an_object_or_numbered_lines() -> None:
+    both = answers("supported", "contradicted")
+    assert read_verdicts(both, 2) == {1: ("supported", "so it is"), 2: ("contradicted", "so it is")}
+    lines = "Let me look at the rows.\n- **1**: supported\n2. Verdict: contradicted, it says 37.\n"
+    assert read_verdicts(lines, 2) == {1: ("supported", ""), 2: ("contradicted", "it says 37")}
+    assert read_verdicts("2: not in source\n7: supported", 3) == {2: ("not_in_source", "")}
+    assert read_verdicts('{"1": "supported", "2": "perhaps"}', 2) == {1: ("supported", "")}
+    for text in ("supported", says("supported"), "1: supported\n1: contradicted\n2: supported"):
+        with pytest.raises(Unreadable):
+            read_verdicts(text, 2)
 
 
 def test_a_model_scores_every_claim_by_its_own_evidence() -> None:
-    backend = CannedBackend(lambda text: says("contradicted" if "39" in text else "supported"))
+    backend = CannedBackend(lambda text: answers("contradicted" if "39" in text else "supported"))
     ((verdicts, usage),) = LLMVerifier(backend).verify([(DOCUMENT, SOURCE)])
     assert [one.verdict for one in verdicts] == ["supported", "contradicted"]
     assert [one.error_type for one in verdicts] == [None, "NUM"]
@@ -77,6 +108,105 @@ def test_a_model_scores_every_claim_by_its_own_evidence() -> None:
     asked = recognise(backend.asked[-1].messages)
     assert asked is not None and asked.slots["evidence"].count("Row ") == TOP
     assert all("Row " in verdict.evidence[0].text for verdict in verdicts)
+
+
+LEAGUE = (
+    "Alba won 41 points and Sella 39, ahead of Vey with 12. In 2018 the city of Sella was Rome.\n\n"
+    "Vey has 12 points."
+)
+
+
+def asked_of(batch: Batch, source: Source = SOURCE) -> tuple[list[dict[str, str]], list[Verdict]]:
+    """What a model is asked about :data:`LEAGUE`, in order, and what is made of its answers."""
+
+    def answer(text: str) -> str:
+        parts = text.rpartition("Parts to check:\n")[2].splitlines()
+        return answers(*("contradicted" if '"39"' in part else "supported" for part in parts))
+
+    backend = CannedBackend(answer)
+    document = extract_claims(LEAGUE)
+    (((*verdicts,), usage),) = LLMVerifier(backend, batch=batch).verify([(document, source)])
+    assert [one.claim for one in verdicts] == list(document.claims)
+    assert usage.calls == len(backend.asked)
+    asked = [recognise(request.messages) for request in reversed(backend.asked)]
+    return [one.slots for one in asked if one is not None], verdicts
+
+
+def test_a_sentence_is_one_request_and_names_every_number() -> None:
+    asked, verdicts = asked_of("sentence")
+    assert [one["statement"] for one in asked][::2] == [LEAGUE.partition(" In")[0], LEAGUE[-18:]]
+    parts = ['"41"', '"Sella"', '"39"', '"ahead of"', '"12"']
+    assert asked[0]["parts"].splitlines() == [f"{n}. {part}" for n, part in enumerate(parts, 1)]
+    wrong = [one for one in verdicts if one.wrong]
+    assert [LEAGUE[slice(*one.claim.focus)] for one in wrong if one.claim.focus] == ["39"]
+    assert len({one["evidence"] for one in asked}) == 1  # an engine reads it once
+
+
+def test_parts_of_one_name_are_numbered_and_a_pronoun_has_its_sentence() -> None:
+    backend = CannedBackend(lambda _: answers("supported"))
+    text = "Alba won 41 points. It lost 12 games and drew 12. Sella won."
+    LLMVerifier(backend).verify([(extract_claims(text), SOURCE)])
+    slots = [one.slots for r in backend.asked if (one := recognise(r.messages))]
+    (asked,) = (one for one in slots if "drew" in one["statement"])
+    assert asked["statement"] == text.removesuffix(" Sella won.")
+    assert asked["parts"].splitlines()[::2] == ['1. "12" (number 1)', '3. "12" (number 2)']
+
+
+def test_claims_of_a_model_without_a_focus_are_parts_in_its_words() -> None:
+    backend = CannedBackend(lambda _: answers("supported", "contradicted"))
+    document, _ = align_claims("Alba, of Oslo, is happy.", ["Alba is of Oslo.", "Alba is happy."])
+    bare = replace(document, claims=tuple(replace(c, focus=None) for c in document.claims))
+    ((verdicts, _),) = LLMVerifier(backend).verify([(bare, SOURCE)])
+    assert [one.verdict for one in verdicts] == ["supported", "contradicted"]
+    asked = recognise(backend.asked[0].messages)
+    assert asked is not None
+    assert asked.slots["parts"] == "1. Alba is of Oslo.\n2. Alba is happy."
+
+
+@pytest.mark.parametrize("batch", BATCHES)
+def test_batches_differ_in_requests_alone(batch: Batch) -> None:
+    expected = [one.verdict for one in asked_of("claim")[1]]
+    asked, verdicts = asked_of(batch)
+    assert [one.verdict for one in verdicts] == expected
+    assert len(asked) == {"claim": len(expected), "sentence": 3, "paragraph": 2}[batch]
+
+
+def test_evidence_of_several_claims_is_shown_once() -> None:
+    asked, _ = asked_of("sentence", LONG)
+    cells = re.findall(r'Row "[^"]*", Column "[^"]*"', asked[0]["evidence"])
+    assert len(cells) == len(set(cells)) > 0
+    assert all(f'Row "{team}"' in asked[0]["evidence"] for team in ("Alba", "Sella", "Vey"))
+
+
+def test_cells_of_a_row_of_an_answer_table_are_one_request() -> None:
+    backend = CannedBackend(lambda text: answers("supported", "supported", "contradicted"))
+    document = answer_claims(TABLE)
+    ((verdicts, usage),) = LLMVerifier(backend).verify([(document, Source(text=LEAGUE))])
+    assert usage.calls == len(TABLE.rows) < len(verdicts)
+    assert {one.claim.row for one in verdicts if one.wrong} == {0, 1, 2}
+
+
+def test_a_part_that_the_answer_leaves_out_is_unscored() -> None:
+    backend = CannedBackend(lambda text: answers("supported", "supported"))
+    document = extract_claims(LEAGUE.partition(" In")[0])
+    ((verdicts, _),) = LLMVerifier(backend).verify([(document, SOURCE)])
+    assert [one.verdict for one in verdicts] == ["supported"] * 2 + ["unscored"] * 3
+    assert "no verdict on this part" in verdicts[2].reason
+
+
+def test_requests_and_tokens_of_a_hundred_claims() -> None:
+    """At most 35 requests and 0.4 of the words where a sentence makes three claims."""
+    text = " ".join(f"Alba won {n} points and lost {n + 1} of {n + 2} games." for n in range(3, 37))
+    document, sizes = extract_claims(text), {}
+    assert 100 <= len(document.claims) <= 140
+    for batch in BATCHES:
+        backend = CannedBackend(lambda _: answers("supported"))
+        LLMVerifier(backend, batch=batch).verify([(document, SOURCE)])
+        turns = [turn["content"] for request in backend.asked for turn in request.messages]
+        sizes[batch] = len(backend.asked), sum(len(turn.split()) for turn in turns)
+    assert sizes["claim"][0] == len(document.claims) and sizes["sentence"][0] <= 35
+    assert sizes["sentence"][1] <= 0.4 * sizes["claim"][1]
+    assert sizes["paragraph"][0] < sizes["sentence"][0]
 
 
 @pytest.mark.parametrize(
@@ -152,6 +282,67 @@ def test_the_second_verifier_sees_only_what_the_first_leaves() -> None:
     assert [one.verdict for one in found[1][0]] == ["unscored", "supported"]
 
 
+def test_a_flag_of_the_program_needs_the_models_word() -> None:
+    """Four flags: confirmed, called something else, denied, and left without a verdict."""
+    texts = [f"c{number}" for number in range(6)]
+    document = Document("", tuple(claim(text, 0) for text in texts))
+    model = dict(
+        zip(texts, ("contradicted", "not_in_source", "supported", "unscored"), strict=False)
+    )
+
+    class Program(Fixed):
+        def verify(
+            self, items: list[tuple[Document, Source]]
+        ) -> list[tuple[tuple[Verdict, ...], Usage]]:
+            flags = (Verdict(one, "contradicted", "NUM", (), "37") for one in document.claims[:4])
+            rest = (
+                Verdict(document.claims[4], "supported"),
+                Verdict(document.claims[5], "unscored"),
+            )
+            return [((*flags, *rest), Usage())]
+
+    class Model(Fixed):
+        def verify(
+            self, items: list[tuple[Document, Source]]
+        ) -> list[tuple[tuple[Verdict, ...], Usage]]:
+            self.seen += [[one.text for one in found.claims] for found, _ in items]
+            wrong = ("contradicted", "not_in_source")
+            verdicts = (
+                Verdict(
+                    one,
+                    self.verdicts[one.text],
+                    "NUM" if self.verdicts[one.text] in wrong else None,
+                )  # type: ignore[arg-type]
+                for one in items[0][0].claims
+            )
+            return [(tuple(verdicts), Usage(1))]
+
+    second = Model(model | {"c5": "supported"})
+    ((found, usage),) = CombinedVerifier(Program({}), second, veto=True).verify(
+        [(document, SOURCE)]
+    )
+    assert second.seen == [["c0", "c1", "c2", "c3", "c5"]] and usage.calls == 1
+    assert [one.verdict for one in found] == [
+        *("contradicted", "contradicted", "unscored", "contradicted"),
+        *("supported", "supported"),
+    ]
+    assert found[2].reason.startswith("disputed: 37; but") and found[2].error_type is None
+    (told,) = staf.verify_documents([("x", SOURCE)], Disputing())
+    assert told.notes == ("flags of the program that the model did not confirm: 1, unscored",)
+
+
+class Disputing(Fixed):
+    """Disputes one claim of whatever it is asked about."""
+
+    def __init__(self) -> None:
+        super().__init__({})
+
+    def verify(
+        self, items: list[tuple[Document, Source]]
+    ) -> list[tuple[tuple[Verdict, ...], Usage]]:
+        return [((Verdict(claim("x", 0), "unscored", None, (), "disputed: a; but b"),), Usage())]
+
+
 def test_claims_of_a_model_are_set_back_into_the_text() -> None:
     text = "In 2019 Alba won 41 points, four more than Sella. Vey, from Lima, came last."
     document, dropped = align_claims(
@@ -200,7 +391,7 @@ def test_an_open_verifier_stays_open_and_usage_is_added_up() -> None:
     assert [one.staf for one in found] == [1.0, 1.0]
     assert [one.usage for one in found] == [Usage(3, 30, 9)] * 2
     assert not backend.closed and not extracting.closed
-    assert found[0].verifier == "llm:hf:canned, verify/2; claims: llm:hf:canned, extract/1"
+    assert found[0].verifier == "llm:hf:canned, verify/3; claims: llm:hf:canned, extract/1"
 
 
 # ---- the type of an error where only a model says that a claim is wrong
