@@ -154,6 +154,12 @@ class ModelOptions:
             metavar="A,B,C", rich_help_panel=MODELS, help="Meaning of an nli model's outputs."
         ),
     ] = ""
+    per_request: Annotated[
+        Literal["claim", "sentence", "paragraph"] | None,
+        typer.Option(
+            rich_help_panel=MODELS, help="What llm:MODEL verifies at once (default sentence)."
+        ),
+    ] = None
     option: Annotated[
         list[str] | None,
         typer.Option(metavar="KEY=VALUE", rich_help_panel=MODELS, help="Such as concurrency=8."),
@@ -208,6 +214,8 @@ class ModelOptions:
             unread |= dict.fromkeys(("option", "thinking", "max_new_tokens"), "no model is asked")
         if all(kind != "nli" for kind, _ in verifier_names(self.verifier)):
             unread["labels"] = "they are an nli model's, and none is named"
+        if all(kind != "llm" for kind, _ in verifier_names(self.verifier)):
+            unread["per_request"] = "no verifier llm:MODEL is named"
         if answer and self.extractor != PROGRAM:
             unread["extractor"] = "an answer table is not taken apart by a model"
         for name, why in unread.items():
@@ -221,8 +229,10 @@ class ModelOptions:
 
         backend, manner = self.backend, self.manner
         labels = [one.strip() for one in self.labels.split(",") if one.strip()]
+        by = self.per_request or "sentence"
+        opened = open_verifier(self.verifier, backend, labels=labels, per_request=by, **manner)
         with (
-            closing(open_verifier(self.verifier, backend, labels=labels, **manner)) as verifier,
+            closing(opened) as verifier,
             closing(open_extractor(self.extractor, backend, **manner)) as extractor,
         ):
             yield verifier, extractor

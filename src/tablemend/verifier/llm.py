@@ -151,9 +151,9 @@ EXTRACT, VERIFY = "extract", "verify"
 NO_CLAIM = "NONE"
 """What a model answers to :data:`EXTRACT` where a text states no fact."""
 NAMES: tuple[VerdictName, ...] = tuple(name for name in VERDICTS if name != "unscored")
-Batch = Literal["claim", "sentence", "paragraph"]
+PerRequest = Literal["claim", "sentence", "paragraph"]
 """What one request asks about: a claim, or all claims of a sentence or paragraph."""
-BATCHES: tuple[Batch, ...] = get_args(Batch)
+PER_REQUEST: tuple[PerRequest, ...] = get_args(PerRequest)
 MOST_PARTS = 12
 """Most claims of a request."""
 WHOLE = "the whole statement"
@@ -213,7 +213,7 @@ class LLMVerifier(_Asker):
 
     Args:
         backend, thinking, max_new_tokens: see :class:`_Asker`.
-        batch: how many claims a request asks about.
+        per_request: how many claims a request asks about.
     """
 
     prompt = VERIFY
@@ -224,10 +224,10 @@ class LLMVerifier(_Asker):
         backend: Backend,
         thinking: bool | None = None,
         max_new_tokens: int | None = None,
-        batch: Batch = "sentence",
+        per_request: PerRequest = "sentence",
     ) -> None:
         super().__init__(backend, thinking, max_new_tokens)
-        self._batch = batch
+        self._per_request = per_request
 
     def verify(
         self, items: Sequence[tuple[Document, Source]]
@@ -245,9 +245,9 @@ class LLMVerifier(_Asker):
                 gather(claim.statement, source)._replace(tables=tables) for claim in document.claims
             ]
             own = []
-            for group in _groups(document, self._batch):
+            for group in _groups(document, self._per_request):
                 if group := [place for place in group if found[place].evidence or tables]:
-                    statement, parts = _statement(document, group, self._batch)
+                    statement, parts = _statement(document, group, self._per_request)
                     shared = share([found[place] for place in group])
                     slots = slots_of(statement, parts, shared, source, document.query)
                     schema = _schema(len(group))
@@ -273,16 +273,16 @@ class LLMVerifier(_Asker):
         return results
 
 
-def _groups(document: Document, batch: Batch) -> list[list[int]]:
+def _groups(document: Document, per_request: PerRequest) -> list[list[int]]:
     """The claims of each request, by their places: of a sentence, a paragraph, a table's row."""
     found: dict[object, list[int]] = {}
     for place, claim in enumerate(document.claims):
         key: object = place
-        if batch != "claim" and claim.row is not None:
+        if per_request != "claim" and claim.row is not None:
             key = ("row", claim.row)
-        elif batch == "sentence" and claim.sentence is not None:
+        elif per_request == "sentence" and claim.sentence is not None:
             key = claim.sentence
-        elif batch == "paragraph" and claim.start is not None:
+        elif per_request == "paragraph" and claim.start is not None:
             key = document.text.count("\n", 0, claim.start)
         found.setdefault(key, []).append(place)
     return [
@@ -292,7 +292,9 @@ def _groups(document: Document, batch: Batch) -> list[list[int]]:
     ]
 
 
-def _statement(document: Document, group: Sequence[int], batch: Batch) -> tuple[str, list[str]]:
+def _statement(
+    document: Document, group: Sequence[int], per_request: PerRequest
+) -> tuple[str, list[str]]:
     """The statement of a request, and the parts of it that are asked about.
 
     A part is named by the words that its claim turns on. A sentence whose subject is a pronoun
@@ -303,9 +305,9 @@ def _statement(document: Document, group: Sequence[int], batch: Batch) -> tuple[
     if first.sentence is None or first.start is None:  # of an answer table, or of a model
         statements = [claim.statement for claim in claims]
         return "\n".join(statements), statements if len(statements) > 1 else [WHOLE]
-    if batch == "claim":
+    if per_request == "claim":
         whole, start = first.statement, first.start
-    elif batch == "paragraph":
+    elif per_request == "paragraph":
         start = text.rfind("\n", 0, first.start) + 1
         whole = text[start:].partition("\n")[0].strip()
     else:

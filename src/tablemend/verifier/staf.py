@@ -13,7 +13,7 @@ from tablemend.records import Verification
 from tablemend.tables.table import Table
 from tablemend.verifier.answer_table.verify import answer_notes
 from tablemend.verifier.extraction import answer_claims
-from tablemend.verifier.llm import Batch, LLMVerifier, ModelExtractor
+from tablemend.verifier.llm import LLMVerifier, ModelExtractor, PerRequest
 from tablemend.verifier.verifiers import (
     DISPUTED,
     PROGRAM,
@@ -42,7 +42,7 @@ def open_verifier(
     thinking: bool | None = None,
     max_new_tokens: int | None = None,
     labels: Sequence[str] = (),
-    batch: Batch = "sentence",
+    per_request: PerRequest = "sentence",
 ) -> Verifier:
     """The verifier that a string names; close it when done.
 
@@ -53,7 +53,7 @@ def open_verifier(
         thinking: whether a language model is to think first; ``None`` asks for nothing.
         max_new_tokens: its longest answer, thinking included; ``None``: 1024.
         labels: of a classifier whose checkpoint names its outputs ``LABEL_0``.
-        batch: what one request to a language model asks about: a claim, or all claims of a
+        per_request: what one request to a language model asks about: a claim, or all claims of a
             sentence or paragraph.
 
     Raises:
@@ -70,10 +70,11 @@ def open_verifier(
             verifiers.append(NLIVerifier(model or DEFAULT, revision, labels))
         else:
             backend = open_backend(model, options or BackendOptions())
-            verifiers.append(LLMVerifier(backend, thinking, max_new_tokens, batch))
+            verifiers.append(LLMVerifier(backend, thinking, max_new_tokens, per_request))
     if len(verifiers) == 1:
         return verifiers[0]
-    return CombinedVerifier(*verifiers, veto=isinstance(verifiers[1], LLMVerifier))
+    first, second = verifiers
+    return CombinedVerifier(first, second, veto=isinstance(second, LLMVerifier))
 
 
 def open_extractor(

@@ -18,10 +18,10 @@ from tablemend.values.text import Span
 from tablemend.verifier import staf, verifiers
 from tablemend.verifier.extraction import answer_claims, extract_claims
 from tablemend.verifier.llm import (
-    BATCHES,
-    Batch,
+    PER_REQUEST,
     LLMVerifier,
     ModelExtractor,
+    PerRequest,
     align_claims,
     read_verdicts,
 )
@@ -116,7 +116,9 @@ LEAGUE = (
 )
 
 
-def asked_of(batch: Batch, source: Source = SOURCE) -> tuple[list[dict[str, str]], list[Verdict]]:
+def asked_of(
+    per_request: PerRequest, source: Source = SOURCE
+) -> tuple[list[dict[str, str]], list[Verdict]]:
     """What a model is asked about :data:`LEAGUE`, in order, and what is made of its answers."""
 
     def answer(text: str) -> str:
@@ -125,7 +127,9 @@ def asked_of(batch: Batch, source: Source = SOURCE) -> tuple[list[dict[str, str]
 
     backend = CannedBackend(answer)
     document = extract_claims(LEAGUE)
-    (((*verdicts,), usage),) = LLMVerifier(backend, batch=batch).verify([(document, source)])
+    (((*verdicts,), usage),) = LLMVerifier(backend, per_request=per_request).verify(
+        [(document, source)]
+    )
     assert [one.claim for one in verdicts] == list(document.claims)
     assert usage.calls == len(backend.asked)
     asked = [recognise(request.messages) for request in reversed(backend.asked)]
@@ -163,12 +167,12 @@ def test_claims_of_a_model_without_a_focus_are_parts_in_its_words() -> None:
     assert asked.slots["parts"] == "1. Alba is of Oslo.\n2. Alba is happy."
 
 
-@pytest.mark.parametrize("batch", BATCHES)
-def test_batches_differ_in_requests_alone(batch: Batch) -> None:
+@pytest.mark.parametrize("per_request", PER_REQUEST)
+def test_sizes_of_requests_differ_in_requests_alone(per_request: PerRequest) -> None:
     expected = [one.verdict for one in asked_of("claim")[1]]
-    asked, verdicts = asked_of(batch)
+    asked, verdicts = asked_of(per_request)
     assert [one.verdict for one in verdicts] == expected
-    assert len(asked) == {"claim": len(expected), "sentence": 3, "paragraph": 2}[batch]
+    assert len(asked) == {"claim": len(expected), "sentence": 3, "paragraph": 2}[per_request]
 
 
 def test_evidence_of_several_claims_is_shown_once() -> None:
@@ -199,11 +203,11 @@ def test_requests_and_tokens_of_a_hundred_claims() -> None:
     text = " ".join(f"Alba won {n} points and lost {n + 1} of {n + 2} games." for n in range(3, 37))
     document, sizes = extract_claims(text), {}
     assert 100 <= len(document.claims) <= 140
-    for batch in BATCHES:
+    for per_request in PER_REQUEST:
         backend = CannedBackend(lambda _: answers("supported"))
-        LLMVerifier(backend, batch=batch).verify([(document, SOURCE)])
+        LLMVerifier(backend, per_request=per_request).verify([(document, SOURCE)])
         turns = [turn["content"] for request in backend.asked for turn in request.messages]
-        sizes[batch] = len(backend.asked), sum(len(turn.split()) for turn in turns)
+        sizes[per_request] = len(backend.asked), sum(len(turn.split()) for turn in turns)
     assert sizes["claim"][0] == len(document.claims) and sizes["sentence"][0] <= 35
     assert sizes["sentence"][1] <= 0.4 * sizes["claim"][1]
     assert sizes["paragraph"][0] < sizes["sentence"][0]
