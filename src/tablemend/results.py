@@ -246,12 +246,12 @@ class Result(Record):
 
     def conclusion(self) -> str:
         """What follows where nothing wrong was found: how far that can be relied on."""
-        if self.errors or not self.coverage.scored:
+        if self.errors or not self.coverage.total:
             return ""
         if self.coverage.of == "claims" and self.coverage.share < ENOUGH:
             left = self.coverage.total - self.coverage.scored
             return f"{left} of {self.coverage.total} claims could not be checked."
-        return "Nothing wrong was found."
+        return "Nothing wrong was found." if self.coverage.scored else ""
 
     def __str__(self) -> str:
         """The errors, one a line, or :meth:`conclusion`; then :meth:`summary`."""

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 
+from tablemend import verify
 from tablemend.errors import Stopped
 from tablemend.evidence.source import TOP, Source
 from tablemend.prompting.replies import Unreadable
@@ -231,6 +232,13 @@ def test_what_cannot_be_read_is_unscored_and_says_why(answer: Answer, reason: st
     assert {one.verdict for one in verdicts} == {"unscored"}
     assert all(reason in one.reason for one in verdicts), verdicts
     assert usage.calls == 2
+
+
+def test_an_answer_of_nonsense_is_told_and_nothing_is_called_right() -> None:
+    verifier = LLMVerifier(CannedBackend(lambda text: "I like tables."))
+    found = verify(TEXT, TABLE, verifier=verifier)
+    count = len(found.unscored)
+    assert found.conclusion() == f"{count} of {count} claims could not be checked."
 
 
 def test_a_server_that_is_gone_stops_the_run() -> None:
