@@ -234,9 +234,12 @@ def test_what_cannot_be_read_is_unscored_and_says_why(answer: Answer, reason: st
     assert usage.calls == 2
 
 
-def test_an_answer_of_nonsense_is_told_and_nothing_is_called_right() -> None:
-    verifier = LLMVerifier(CannedBackend(lambda text: "I like tables."))
-    found = verify(TEXT, TABLE, verifier=verifier)
+def test_an_answer_of_nonsense_is_told_and_nothing_is_called_right(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    backend = CannedBackend(lambda text: "I like tables.")
+    monkeypatch.setattr(staf, "open_backend", lambda *_: backend)
+    found = verify(TEXT, TABLE, verifier="llm:hf:canned")
     count = len(found.unscored)
     assert found.conclusion() == f"{count} of {count} claims could not be checked."
 
