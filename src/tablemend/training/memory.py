@@ -276,8 +276,9 @@ class Planner:
         if not (self.on_gpu or self.tuning or config.distil):
             supervised = config.longest_row
         elif supervised is None:
-            drawn = isinstance(config, DrawingExperiment)
-            supervised = config.drawing.max_new_tokens if drawn else config.longest_row
+            supervised = config.longest_row
+            if isinstance(config, DrawingExperiment):
+                supervised = config.drawing.max_new_tokens
         tokens, width = rows * supervised, self.shape.hidden
         weights = 4 * vocabulary * width if config.train.method == "full" else 0
         if config.distil is not None:

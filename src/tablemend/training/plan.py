@@ -380,9 +380,9 @@ def amount_of(config: TrainingRecipe) -> Amount:
         return ()
 
     def length(rows: Sequence[Row]) -> int:  # of the longest sequence that is made of an item
-        return (
-            len(rows[0].prompt) + config.drawing.max_new_tokens if drawing else max(map(len, rows))
-        )
+        if isinstance(config, DrawingExperiment):
+            return len(rows[0].prompt) + config.drawing.max_new_tokens
+        return max(map(len, rows))
 
     looked_at = items[:: max(1, len(items) // SAMPLE)]
     rendered = [rows for item in looked_at if (rows := rows_of(*item))]
@@ -403,7 +403,7 @@ def _items(config: TrainingRecipe) -> tuple[list[tuple[Any, Any]], int]:
     """Samples and how each is shown (a view, or a pair), or some; and how many there are in all."""
     train, samples, count = config.data.train, config.task_of().samples, None
     if isinstance(config, DpoExperiment):
-        known = {sample.id: sample for sample in samples(train)}
+        known = {sample.id: sample for sample in samples(config.data.train)}
         pairs = read_pairs(Path(config.dpo.pairs.path))
         own = [one for one in pairs if one.split == "train" and one.example_id in known]
         return [(known[pair.example_id], pair) for pair in own], len(own)

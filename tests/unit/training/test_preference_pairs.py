@@ -212,7 +212,7 @@ def blanked(example: Example, one_row: bool) -> str:
 @pytest.mark.parametrize("one_row", [False, True])
 def test_blanks_are_no_flawless_answers(one_row: bool) -> None:
     task = recipe().task_of()
-    for example in EXAMPLES:
+    for example in EXAMPLES[:20]:
         text = blanked(example, one_row)
         (one,) = judged([text], example)
         assert not task.is_flawless(one.judgement)
