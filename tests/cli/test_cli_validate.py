@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
@@ -13,6 +11,7 @@ import pytest
 
 from tests.support.files import SHARED_DATA
 from tests.support.made_up_sets import write_sets
+from tests.support.scripts import run_captured
 
 pytest.importorskip("sacrebleu")
 pytest.importorskip("matplotlib")
@@ -101,15 +100,8 @@ def test_all_figures_are_json_and_on_the_page(results: dict, tmp_path: Path) -> 
 
 
 def test_the_command_writes_results_before_pages(data: Path, tmp_path: Path) -> None:
-    done = subprocess.run(
-        [
-            *(sys.executable, "eval/validate.py", f"data={data}", f"run={tmp_path / 'run'}"),
-            *("sets=[tabfact,quintd]", "split=dev", "metrics=[]"),
-        ],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-    )
+    tokens = (f"data={data}", f"run={tmp_path / 'run'}", "sets=[tabfact,quintd]", "split=dev")
+    done = run_captured("eval/validate.py", *tokens, "metrics=[]")
     assert done.returncode == 0, done.stderr
     assert "- simple" not in done.stdout and "STAF, program" in done.stdout
     names = {path.name for path in (tmp_path / "run").iterdir()}

@@ -19,8 +19,8 @@ from tablemend.records import Example
 from tablemend.tasks.tablehallu.verification import verify
 from tablemend.tasks.tablehallu_llm.dataset import ROWS
 from tests.support.model_server.server import ModelServer
+from tests.support.scripts import ROOT, run_captured
 
-ROOT = Path(__file__).parents[2]
 N = 16
 FAULTS = "mistake:0.1+prose:0.05+bad-json:0.05+429:0.05+cut:0.03+wrong-verdict:0.03+length:0.02"
 
@@ -33,10 +33,9 @@ def server() -> Iterator[ModelServer]:
     started.stop()
 
 
-def command(server: ModelServer, folder: Path, *tokens: str) -> list[str]:
+def command(server: ModelServer, folder: Path, *more: str) -> list[str]:
     options = {"cache": folder / "out.sqlite", "backoff": 0.01, "price_in": 2, "price_out": 8}
     return [
-        sys.executable,
         "data_gen/tablehallu.py",
         "engine=llm",
         f"generator={server.model}",
@@ -44,20 +43,13 @@ def command(server: ModelServer, folder: Path, *tokens: str) -> list[str]:
         f"out={folder / 'out'}",
         "concurrency=4",
         *(f"generator_options.{key}={value}" for key, value in options.items()),
-        *tokens,
+        *more,
     ]
 
 
 def run(server: ModelServer, folder: Path, *tokens: str) -> subprocess.CompletedProcess[str]:
     server.restart()
-    return subprocess.run(
-        command(server, folder, *tokens),
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=600,
-    )
+    return run_captured(*command(server, folder, *tokens))
 
 
 def files(out: Path) -> dict[str, bytes]:
@@ -116,7 +108,7 @@ def test_killed_or_interrupted_again_and_again_nothing_is_lost_or_twice(
     for stop in (signal.SIGKILL, signal.SIGINT, signal.SIGKILL, signal.SIGKILL, signal.SIGKILL):
         server.restart()
         process = subprocess.Popen(
-            command(server, tmp_path),
+            [sys.executable, *command(server, tmp_path)],
             cwd=ROOT,
             stderr=subprocess.PIPE,
             text=True,
@@ -162,7 +154,8 @@ def test_the_query_is_drawn_last_and_a_kill_changes_nothing(
     assert {len(queries) for queries in contexts.values()} == {2}
     assert b"`order=query-last`" in quiet["README.md"]
     server.restart()
-    process = subprocess.Popen(command(server, tmp_path, *LAST), cwd=ROOT, start_new_session=True)
+    last = [sys.executable, *command(server, tmp_path, *LAST)]
+    process = subprocess.Popen(last, cwd=ROOT, start_new_session=True)
     _wait_for_rows(process, tmp_path / "out", 1)
     os.killpg(process.pid, signal.SIGKILL)
     process.wait(timeout=600)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +15,7 @@ from tablemend.recipe.experiment import DistilCommand, DpoCommand, GrpoCommand, 
 from tablemend.training import plan
 from tablemend.training.architectures import Shape, config_of, start_of
 from tablemend.training.memory import GIB, STRATEGIES, Memory, Planner
+from tests.support.scripts import run_captured
 from tests.unit.config.test_config import CPU, KINDS
 
 ROOT = Path(__file__).parents[2]
@@ -68,15 +67,9 @@ def test_a_recipe_fits_the_hardware_that_its_header_names(
     assert Memory(2 * planner.total, 0, 0, 0, cache).fits(card)
 
 
-@pytest.mark.slow
 def test_check_prints_a_recipe_with_its_plan(tiny_model: Path) -> None:
-    command = ["recipe=tiny", f"model.path={tiny_model}", "--check", "gpus=4"]
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "train/sft.py", *command],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-    )
+    tokens = ("recipe=tiny", f"model.path={tiny_model}", "--check", "gpus=4")
+    done = run_captured("train/sft.py", *tokens)
     assert done.returncode == 0, done.stderr
     recipe = yaml.safe_load(done.stdout)
     assert recipe["model"]["path"] == str(tiny_model)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 from tablemend.tasks.tabfaith.data import TabFaith, make_dataset
+from tests.support.scripts import run_captured
 
 
 def bytes_of(folder: Path) -> dict[str, bytes]:
@@ -22,17 +21,10 @@ def test_any_number_of_workers_writes_the_same_bytes(tmp_path: Path) -> None:
 
 
 def test_help_and_check_print_and_make_nothing(tmp_path: Path) -> None:
-    script = Path(__file__).parents[2] / "data_gen" / "tabfaith.py"
-    done = subprocess.run(
-        [sys.executable, script, "recipe=tabfaith", f"out={tmp_path / 'x'}", "--check"],
-        capture_output=True,
-        text=True,
-        cwd=script.parents[1],
-    )
+    command = "data_gen/tabfaith.py"
+    done = run_captured(command, "recipe=tabfaith", f"out={tmp_path / 'x'}", "--check")
     assert done.returncode == 0 and "general: 1600" in done.stdout
     assert not (tmp_path / "x").exists()
-    done = subprocess.run(
-        [sys.executable, script, "sources.general=/no/such"], capture_output=True, text=True
-    )
+    done = run_captured(command, "sources.general=/no/such")
     assert done.returncode == 2 and done.stderr.count("\n") == 1
     assert done.stderr.startswith("error: sources.general=/no/such: no such file")

@@ -13,7 +13,6 @@ import re
 import runpy
 import shlex
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -29,8 +28,8 @@ from tablemend.tables.jsontable import find_table
 from tablemend.tasks.all_tasks import TASKS as TASKS_OF_US
 from tablemend.tasks.sources import read_chats
 from tablemend.training import plan
+from tests.support.scripts import ROOT, run_captured
 
-ROOT = Path(__file__).parents[2]
 PAGES = [
     *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "FOOTGUNS.md")),
     *sorted(path for folder in ("docs", "results") for path in (ROOT / folder).glob("*.md")),
@@ -310,15 +309,12 @@ def test_the_smallest_tables_chats_and_samples_are_read(files: Path) -> None:
                 TASKS_OF_US[task]().sample({n: own for n, own in record.items() if n != field})
 
 
-@pytest.mark.slow
 def test_answers_given_elsewhere_are_compared(files: Path) -> None:
     (line,) = (one.line for one in ALL if one.line.endswith("run=runs/own"))
-    script = _script(shlex.split(line))
-    assert script is not None
-    done = subprocess.run(
-        [sys.executable, str(ROOT / script[0]), *script[1:]], cwd=files, capture_output=True
-    )
-    assert done.returncode == 0, done.stderr.decode()
+    words = _script(shlex.split(line))
+    assert words is not None
+    done = run_captured(*words, folder=files)
+    assert done.returncode == 0, done.stderr
     found = json.loads((files / "runs" / "own" / "results.json").read_text(encoding="utf-8"))
     rates = found["systems"]["base"]["adversarial"]
     assert (rates["total_hallu"]["rate"], rates["row_recall"]["rate"]) == (0, 1)
