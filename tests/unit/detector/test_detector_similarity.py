@@ -22,7 +22,7 @@ from tablemend.detector.similarity import (
 )
 from tablemend.errors import TablemendError
 from tablemend.values.cells import read_value
-from tests.support.growth import growth
+from tests.support.growth import assert_growth
 
 
 def score(one: str, other: str) -> float:
@@ -128,4 +128,4 @@ def test_two_long_cells_take_linear_time(stem: str) -> None:
         one, other = " ".join(words), " ".join(stem.format(f"{word}x") for word in words)
         return lambda: lexical_similarity(one, f"zz {other}")
 
-    assert growth(comparing, 1000, 6000) < 18  # linear is 6, squared 36
+    assert_growth(comparing, 1000, 6000, below=18)  # linear is 6, squared 36

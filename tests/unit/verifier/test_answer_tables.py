@@ -19,7 +19,7 @@ from tablemend.verifier.answer_table.verify import verify_answer_claims
 from tablemend.verifier.extraction import answer_claims
 from tablemend.verifier.staf import verify_documents
 from tests.support import llm_kernels
-from tests.support.growth import growth
+from tests.support.growth import assert_growth
 from tests.support.injected import EDITS, with_cell
 
 CONTEXT = """The Alba is a ferry that was launched in 1995. She is 62.5 m long, and her home port is
@@ -239,7 +239,7 @@ def test_large_answers_take_linear_time(name: str) -> None:
         source = Source(text=" ".join(said))
         return lambda: verify_answer_claims(document, source)
 
-    assert growth(verifying, 200, 1200) < 18  # linear is 6, squared 36
+    assert_growth(verifying, 200, 1200, below=18)  # linear is 6, squared 36
 
 
 @pytest.mark.parametrize("where", ["context", "repaired", "query"])
@@ -255,7 +255,7 @@ def test_one_character_takes_linear_time(where: str, character: str) -> None:
             return lambda: verify_documents([(table, Source(text="Alba 41", query=text))])[0]
         return lambda: verify_documents([(table, Source(text=text))])[0]
 
-    assert growth(run, 1000, 6000) < 18  # linear is 6, squared 36
+    assert_growth(run, 1000, 6000, below=18)  # linear is 6, squared 36
 
 
 def test_a_wrong_cell_is_the_only_one() -> None:

@@ -20,7 +20,7 @@ from tablemend.verifier.extraction import extract_claims
 from tablemend.verifier.number_agreement import compare
 from tablemend.verifier.program import TextVerifier, verify_document
 from tablemend.verifier.reading import Reading
-from tests.support.growth import growth
+from tests.support.growth import assert_growth
 from tests.support.logic_claims import PLAYERS, QUARTERS, verdict, verdicts
 
 BOX = Table.of(
@@ -245,7 +245,7 @@ def test_time_is_linear_in_cells(text: str) -> None:
         source = Source((Table.of(["Name", "Group", "Score"], cells),))
         return lambda: TextVerifier(document, source).verify(document.claims[0])
 
-    assert growth(verifying, 1000, 8000) < 32  # linear is 8, squared 64
+    assert_growth(verifying, 1000, 8000, below=32)  # linear is 8, squared 64
 
 
 # ---- linking

@@ -15,7 +15,7 @@ from tablemend.tables.table import TableError
 from tablemend.tasks.faith import sentences as spans
 from tablemend.tasks.faith.sentences import find_spans, is_table
 from tablemend.values.numbers import find_quantities
-from tests.support.growth import growth
+from tests.support.growth import assert_growth
 
 
 @pytest.mark.parametrize(
@@ -128,4 +128,4 @@ def test_a_text_without_an_end_is_read_in_linear_time(
 
         return run
 
-    assert growth(reading, 500, 4000) < 32  # linear is 8, squared 64
+    assert_growth(reading, 500, 4000, below=32)  # linear is 8, squared 64
