@@ -185,7 +185,8 @@ def load_model(config: Model, **options: Any) -> PreTrainedModel:
     """
     check_model(config.path)
     checkpoint = Checkpoint(config.path, config.revision)
-    if quantisation_of(loading.read_config(checkpoint)) == MXFP4:
+    packed = quantisation_of(loading.read_config(checkpoint)) == MXFP4
+    if packed:
         options.setdefault("quantization_config", Mxfp4Config(dequantize=True))
     model: PreTrainedModel = loading.load_weights(
         checkpoint,
@@ -195,6 +196,8 @@ def load_model(config: Model, **options: Any) -> PreTrainedModel:
         **options,
     )
     check_window(config, model.config)
+    if packed:  # its weights are plain numbers now, and are saved under their own names
+        model._weight_conversions = []
     # accelerate's FSDP refuses a name without a layer, of which Gemma 3's vision tower has two, as
     # Llama 4 (https://github.com/huggingface/transformers/issues/37672). Remove when fixed there.
     kinds = {type(module).__name__ for module in model.modules()}

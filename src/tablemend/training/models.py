@@ -116,16 +116,20 @@ def lora_config(
     Args:
         lora: the recipe's section.
         model: gets none in what a text never passes through, and with ``all-linear`` none on
-            what chooses its experts.
+            what chooses its experts, but on each of them.
         revision: of the base, noted in the saved adapter, so that all who load it find that base.
+
+    Raises:
+        TablemendError: dropout before experts, which PEFT does not have.
     """
     targets = lora.target_modules
     left_out: list[str] = []
     if model is not None:
         left_out = unused_modules(model)
         if isinstance(targets, str):  # a router is trained only where it is named
+            unadapted = ROUTERS + (MAMBA_ENDS if model.config.model_type in MAMBA else ())
             left_out += [
-                name for name, _ in model.named_modules() if name.rpartition(".")[2] in ROUTERS
+                name for name, _ in model.named_modules() if name.rpartition(".")[2] in unadapted
             ]
     outside = "|".join(re.escape(name) for name in left_out)
     found = LoraConfig(
@@ -140,9 +144,23 @@ def lora_config(
     if model is not None and isinstance(targets, str):
         # PEFT (0.21) itself adds the router to all-linear in some architectures
         convert_peft_config_for_transformers(found, model, get_model_conversion_mapping(model))
-        named = found.target_parameters or ()
+        named = found.target_parameters or expert_weights(model)  # of others it knows no experts
         found.target_parameters = [one for one in named if one.split(".")[0] not in ROUTERS] or None
+        if found.target_parameters and lora.dropout:
+            raise TablemendError("train.lora.dropout: adapters on experts have none: set it to 0")
     return found
+
+
+def expert_weights(model: PreTrainedModel) -> list[str]:
+    """The weights of all experts of a layer in one, by the ends of their names."""
+    found = {
+        f"experts.{name}"
+        for key, module in model.named_modules()
+        if key.endswith(".experts")
+        for name, weight in module.named_parameters(recurse=False)
+        if weight.dim() == 3
+    }
+    return sorted(found)
 
 
 ConfigT = TypeVar("ConfigT", bound=TrainingArguments)
@@ -396,9 +414,12 @@ def unused_modules(model: PreTrainedModel) -> list[str]:
     return below(model, "")
 
 
-ROUTERS = ("gate", "router")
+ROUTERS = ("gate", "router", "shared_expert_gate")
 """What layers that choose experts are called in transformers; their own makers train none of them
 with adapters (Qwen's guide to fine-tuning)."""
+MAMBA = ("falcon_h1", "falcon_mamba", "mamba", "mamba2", "nemotron_h")
+MAMBA_ENDS = ("out_proj",)
+"""Where a kernel of Mamba reads a weight past its adapter, which PEFT (0.21) refuses."""
 
 
 MASKED = ("sdpa", "eager", launch.CPU_ATTENTION)

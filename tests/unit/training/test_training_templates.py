@@ -17,7 +17,7 @@ from transformers import AutoTokenizer
 from tablemend.config import parse
 from tablemend.errors import TablemendError
 from tablemend.recipe.experiment import Experiment, Model
-from tablemend.renderer import ANSWER, PROBE, prompt_ids, whole_chat
+from tablemend.renderer import ANSWER, DAY, PROBE, prompt_ids, whole_chat
 from tablemend.tasks.tablehallu import prompts, small_world
 from tablemend.thinking import behind_thinking, continued, opened_thought
 from tablemend.training import checkpoints
@@ -133,6 +133,14 @@ def test_thoughts_that_a_model_draws_need_no_template_that_keeps_them(
             check_drawing_template(tokenizer, False)
     else:
         check_drawing_template(tokenizer, False)
+
+
+def test_a_template_that_names_today_gives_the_same_prompt_on_any_day(
+    tiny_model: Path, tmp_path: Path
+) -> None:
+    tokenizer = tokenizer_of("gptoss", tiny_model, tmp_path)
+    ids = prompt_ids(tokenizer, PROBE, True)
+    assert f"Current date: {DAY.isoformat()}" in tokenizer.decode(ids)
 
 
 @pytest.mark.parametrize(
