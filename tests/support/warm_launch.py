@@ -29,10 +29,10 @@ from tablemend.recipe.experiment import TrainingRecipe
 from tablemend.runs import Run
 from tests.support.short_trainings import ENVIRONMENT, ROOT, launch_command
 
-SERVER = multiprocessing.get_context("forkserver")
+FORKS = sys.platform == "linux"  # elsewhere libraries below Python do not survive it
+SERVER = multiprocessing.get_context("forkserver" if FORKS else "spawn")
 SERVER.set_forkserver_preload([__name__])
 """Its processes have imported what this module does."""
-FORK = multiprocessing.get_context("fork")
 
 
 class Forked:
@@ -42,7 +42,8 @@ class Forked:
         self, args: Sequence[str], env: Mapping[str, str], stdout: IO[str] | None, stderr: Any
     ) -> None:
         self.args = args
-        self.process = FORK.Process(target=_run_script, args=(args, env, stdout, stderr))
+        fork = multiprocessing.get_context("fork")
+        self.process = fork.Process(target=_run_script, args=(args, env, stdout, stderr))
         self.process.start()
         self.pid = self.process.pid
 
@@ -90,7 +91,8 @@ def _accelerate(command: Sequence[str], outputs: Sequence[Path]) -> None:
     def popen(self: Any, args: Sequence[str], env: Mapping[str, str]) -> Forked:
         return Forked(args, env, self._stdout, self._stderr)
 
-    SubprocessHandler._popen = popen
+    if FORKS:
+        SubprocessHandler._popen = popen
     sys.argv = list(command)
     accelerate.commands.launch.main()
 
