@@ -196,7 +196,10 @@ def load_model(config: Model, **options: Any) -> PreTrainedModel:
         **options,
     )
     check_window(config, model.config)
-    if packed:  # its weights are plain numbers now, and are saved under their own names
+    if (
+        packed
+    ):  # its weights are plain numbers now, of one type, and are saved under their own names
+        model.to(model.dtype)
         model._weight_conversions = []
     # accelerate's FSDP refuses a name without a layer, of which Gemma 3's vision tower has two, as
     # Llama 4 (https://github.com/huggingface/transformers/issues/37672). Remove when fixed there.

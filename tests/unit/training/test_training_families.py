@@ -33,7 +33,7 @@ from tablemend.training.data import check_drawing_template
 from tablemend.training.models import refuse_packing
 from tests.support.short_trainings import ROOT, short, small_data
 from tests.support.trainings_in_process import begin, train
-from tests.unit.training.test_training_templates import TEMPLATES, tokenizer_of
+from tests.unit.training.test_training_templates import tokenizer_of
 
 DENSE = frozenset("q_proj k_proj v_proj o_proj gate_proj up_proj down_proj".split())
 WIDTHS = {
@@ -280,5 +280,5 @@ def test_a_family_is_trained_saved_merged_loaded_and_asked(
     check_drawing_template(tokenizer, True)
     check_drawing_template(tokenizer, False)
     on, off = (prompt_text(tokenizer, PROBE, thinks) for thinks in (True, False))
-    own = TEMPLATES.get(family.template or "", "")
+    own = tokenizer.chat_template
     assert (on != off) == any(switch in own for switch in ("enable_thinking", "<|channel|>final"))
