@@ -15,7 +15,6 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/installed
 VLLM_BIN := .venv-vllm/bin
 VLLM_STAMP := .venv-vllm/installed
-VLLM_JOBS := 2
 RUN := runs/demo
 DATA := data/demo
 # as the scripts read run=: a name is below runs/, a path is itself
@@ -91,7 +90,7 @@ test: $(STAMP)
 	OMP_NUM_THREADS=1 $(BIN)/pytest -q -n auto --dist worksteal
 
 test-vllm: $(VLLM_STAMP)
-	OMP_NUM_THREADS=1 $(VLLM_BIN)/python -m pytest -q -n $(VLLM_JOBS) --dist worksteal -m vllm \
+	OMP_NUM_THREADS=1 $(VLLM_BIN)/python -m pytest -q -n 2 --dist worksteal -m vllm \
 	  tests/distributed/test_vllm.py tests/distributed/test_vllm_grpo.py
 
 check: $(STAMP)
