@@ -8,27 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cache
-from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
+from typing import Annotated, Any, Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import Field, TypeAdapter
 
 from tablemend.records import NOTHING, Usage, VerdictName
+from tablemend.records.edits import LONGEST, WHOLE, Place, Record, Span, quoted
+from tablemend.records.edits import Edit as Edit
 from tablemend.values.text import on_one_line
 
 Kind = Literal["detect", "verify", "mend"]
-Span: TypeAlias = tuple[int, int]
-WHOLE = "answer"
-"""The place of what concerns a table as a whole."""
 ENOUGH = 0.8
 """Share of the claims from which on "nothing wrong was found" is said of a text."""
-LONGEST = 300
-"""Characters of a line for a person; the JSON has all."""
-
-
-class Record(BaseModel):
-    """A part of a result."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
 
 class Evidence(Record):
@@ -44,25 +35,6 @@ class Evidence(Record):
     """Name of the cell's column."""
     value: str | None = None
     """What the cell holds; null where it is empty."""
-
-
-class Place(Record):
-    """Where something stands: in a running text, or in the answer table."""
-
-    span: Span | None = None
-    """Characters of `text`, half-open; null in an answer table."""
-    row: int | None = None
-    """Index of the answer table's row, from 0; null in a text, and for the whole table."""
-    column: str | None = None
-    """Name of the answer table's column; null in a text, and for a whole row."""
-
-    @property
-    def where(self) -> str:
-        """The place for a person; rows count from 1 here, as in a spreadsheet."""
-        if self.span is not None:
-            return f"{self.span[0]}-{self.span[1]}"
-        named = [] if self.row is None else [f"row {self.row + 1}"]
-        return ", ".join(named + ([] if self.column is None else [repr(self.column)])) or WHOLE
 
 
 class Error(Place):
@@ -92,9 +64,9 @@ class Error(Place):
 
     def __str__(self) -> str:
         """One line for a person."""
-        said = _quoted(self.word) if self.word or self.expected else ""
+        said = quoted(self.word) if self.word or self.expected else ""
         if self.expected:
-            said += f", expected {' or '.join(map(_quoted, self.expected))}"
+            said += f", expected {' or '.join(map(quoted, self.expected))}"
         parts = (self.name, "" if self.where == WHOLE else self.where, said, self.reason)
         return on_one_line(": ".join(filter(None, parts)), LONGEST)
 
@@ -135,31 +107,6 @@ class Unscored(Place):
         """One line for a person."""
         where = "" if self.where == WHOLE else f"{self.where}: "
         return on_one_line(f"{where}{self.text}: {self.reason}", LONGEST)
-
-
-class Edit(Place):
-    """One change; its place is that in the original."""
-
-    old: str
-    """The words or the cell before."""
-    new: str | None
-    """What is there now; null for a row that is dropped or a cell left blank."""
-    type: str | None = None
-    """The type of the error that it mends, where one claim was wrong."""
-    reason: str
-    """Why, in one line."""
-    method: str
-    """What made it, with its version."""
-
-    def __str__(self) -> str:
-        """One line for a person."""
-        new = "nothing" if self.new is None else _quoted(self.new)
-        change = f"{_quoted(self.old)} -> {new}"
-        if self.row is not None and self.column is None:
-            change = f"dropped: {self.old}"
-        where = "" if self.where == WHOLE else f"{self.where}: "
-        fault = f"{self.type}: " if self.type else ""
-        return on_one_line(f"{fault}{where}{change} ({self.reason})", LONGEST)
 
 
 class Coverage(Record):
@@ -328,10 +275,6 @@ class Mended(Result):
         before = "none" if self.score_before is None else f"{self.score_before:.2f}"
         edits = f"{len(self.edits)} edit" + "s" * (len(self.edits) != 1)
         return f"{super().summary()}; {edits}, STAF before {before}"
-
-
-def _quoted(text: str) -> str:
-    return repr(text) if text else "nothing"
 
 
 def _cells(table: TableContent | None, marked: Sequence[Error | Edit]) -> list[list[Piece]]:

@@ -13,7 +13,7 @@ from tablemend.detector.algorithm import AnswerFormat
 from tablemend.detector.query import columns_from_query
 from tablemend.evidence.source import Source
 from tablemend.records import NOTHING, Usage, Verdict, Verification
-from tablemend.results import Edit as Edit
+from tablemend.records.edits import Edit as Edit
 from tablemend.tables.extract import Extraction, extract_table
 from tablemend.verifier.verifiers import Extractor, Verifier
 
