@@ -166,7 +166,7 @@ def push(published: PublishedFolder, command: OnHub, token: str) -> str:
             repo_type=kind,
             folder_path=published.folder,
             delete_patterns=["*.parquet"] if is_data else list(STALE),
-            commit_message=f"{content} with its card{'' if is_data else ', results and recipe'}",
+            commit_message=content,
         )
     except Exception as error:  # of whatever HTTP library the client is built on
         reason = next(iter(str(error).splitlines()), type(error).__name__).replace(token, "***")

@@ -322,4 +322,6 @@ def run_command(script: str, *settings: str) -> None:
                 print(line, end="", file=sys.stderr, flush=True)
     if running.returncode:
         kind, _, why = said.strip().partition(": ")
-        raise (Stopped if kind == "stopped" else TablemendError)(why or f"{script} failed")
+        failed = f"{script} failed (status {running.returncode})"
+        raise (Stopped if kind == "stopped" else TablemendError)(why or failed)
+    print(said, end="", file=sys.stderr)

@@ -171,7 +171,8 @@ def load_tokenizer(config: Model, **options: Any) -> Tokenizer:
 
 def quantisation_of(architecture: Any) -> str:
     """How the weights are stored, as transformers calls it; empty where they are whole."""
-    return str((getattr(architecture, "quantization_config", None) or {}).get("quant_method", ""))
+    config = getattr(architecture, "quantization_config", None) or {}
+    return str(config.get("quant_method", "unknown")) if config else ""
 
 
 def load_model(config: Model, **options: Any) -> PreTrainedModel:

@@ -87,6 +87,7 @@ class Memory:
         generation: what drawing answers holds, when activations are not there.
         host: on its machine, where something is offloaded.
         vllm: share of the card that vLLM takes at the start.
+        keeps: gradient buffers stay allocated while answers are drawn.
     """
 
     weights: int
@@ -98,12 +99,14 @@ class Memory:
     generation: int = 0
     host: int = 0
     vllm: float = 0.0
+    keeps: bool = False
 
     @property
     def total(self) -> int:
         """The most on the GPU at any time, without vLLM's share."""
         resting = self.weights + self.optimizer + self.buffers + self.reference
-        return resting + max(self.gradients + self.activations, self.generation)
+        drawing = self.keeps * self.gradients + self.generation
+        return resting + max(self.gradients + self.activations, drawing)
 
     @property
     def card(self) -> int | None:
@@ -181,8 +184,8 @@ class Planner:
             parts = strategy.gpus if "weights" in strategy.shards else 1
             found = replace(found, reference=math.ceil(copy / parts))
         if isinstance(config, DrawingExperiment):
-            drawn = self._drawing_bytes(config, strategy)
-            found = replace(found, generation=drawn, vllm=vllm_share(config))
+            drawn, keeps = self._drawing_bytes(config, strategy), bool(strategy.shards)
+            found = replace(found, generation=drawn, vllm=vllm_share(config), keeps=keeps)
         return found
 
     def _states(self, strategy: Strategy) -> Memory:
@@ -235,7 +238,7 @@ class Planner:
         else:
             kept = saved
         if train.trl.get("activation_offloading"):  # others are moved to the machine's memory
-            kept = kept[:COPYING]
+            kept = sorted(kept)[-(COPYING if train.gradient_checkpointing else 1) :]
         forward = sum(kept)
         if not train.gradient_checkpointing:
             forward, casts = forward + casts, 0

@@ -241,6 +241,8 @@ def years(frame: SentenceLinks, dated: frozenset[int]) -> Iterator[RowFilter]:
         elif word in _AFTER:
             low, high = stated.value + (word == "after"), float("inf")
             used.add(first - 1)
+        elif stated.amount.hedge in ("over", "under"):
+            continue  # "over 2,000" is no year
         for column in columns:
             rows = frozenset(
                 row

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from difflib import SequenceMatcher
 from itertools import zip_longest
@@ -161,6 +162,8 @@ _WORD = r"(supported|contradicted|not[_ ]in[_ ]source)"
 _ALONE = re.compile(rf"(?:[\W_]*verdict\W*)?[\W_]*{_WORD}[\W_]*", re.IGNORECASE)
 _LINE = re.compile(rf"\W*(?:(?:part|item) )?(\d{{1,2}})\W{{1,9}}(?:verdict\W*)?{_WORD}\b(.*)", re.I)
 _LONGEST_WORD = 80
+_BREAK = re.compile(r"\n\s*\n")
+"""Between two paragraphs."""
 _PRONOUN = re.compile(
     r"(?:it|its|he|his|she|her|they|their|this|these|that|those)\b", re.IGNORECASE
 )
@@ -217,7 +220,7 @@ class LLMVerifier(_Asker):
     """
 
     prompt = VERIFY
-    longest = 1024
+    longest = 2048
 
     def __init__(
         self,
@@ -282,8 +285,8 @@ def _groups(document: Document, per_request: PerRequest) -> list[list[int]]:
             key = ("row", claim.row)
         elif per_request == "sentence" and claim.sentence is not None:
             key = claim.sentence
-        elif per_request == "paragraph" and claim.start is not None:
-            key = document.text.count("\n", 0, claim.start)
+        elif per_request == "paragraph" and claim.sentence is not None:
+            key = len(_BREAK.findall(document.text, 0, claim.sentence.start))
         found.setdefault(key, []).append(place)
     return [
         group[start : start + MOST_PARTS]
@@ -297,8 +300,8 @@ def _statement(
 ) -> tuple[str, list[str]]:
     """The statement of a request, and the parts of it that are asked about.
 
-    A part is named by the words that its claim turns on. A sentence whose subject is a pronoun
-    comes with the one before it.
+    A part is named by the words that its claim turns on, or by its claim where these do not tell
+    it from another. A sentence whose subject is a pronoun comes with the one before it.
     """
     claims = [document.claims[place] for place in group]
     first, text = claims[0], document.text
@@ -306,24 +309,29 @@ def _statement(
         statements = [claim.statement for claim in claims]
         return "\n".join(statements), statements if len(statements) > 1 else [WHOLE]
     if per_request == "claim":
-        whole, start = first.statement, first.start
-    elif per_request == "paragraph":
-        start = text.rfind("\n", 0, first.start) + 1
-        whole = text[start:].partition("\n")[0].strip()
-    else:
-        start = first.sentence.start
-        if _PRONOUN.match(text, start):
-            before = [span.start for span in sentence_spans(text) if span.end <= start]
-            start = before[-1] if before else start
-        whole = text[start : first.sentence.end]
+        return first.statement, [WHOLE]
+    start, end = first.sentence
+    if per_request == "paragraph":
+        start = max((match.end() for match in _BREAK.finditer(text, 0, start)), default=0)
+        after = _BREAK.search(text, end)
+        end = after.start() if after else len(text)
+    elif _PRONOUN.match(text, start):
+        before = [span.start for span in sentence_spans(text) if span.end <= start]
+        start = before[-1] if before else start
+    whole = text[start:end].strip()
+    foci = Counter(claim.focus for claim in claims)
     parts = []
     for claim in claims:
-        part = WHOLE if len(claims) == 1 else claim.statement
-        if claim.focus:
-            words = text[slice(*claim.focus)]
-            number = text.count(words, start, claim.focus.start) + 1
-            part = f'"{words}"' + (f" (number {number})" if whole.count(words) > 1 else "")
-        parts.append(part)
+        words = text[slice(*claim.focus)] if claim.focus else ""
+        if claim.focus and foci[claim.focus] == 1 and words in claim.statement:
+            alone = re.compile(rf"(?<![\w.,]){re.escape(words)}(?!\w|[.,]\d)")
+            number = len(alone.findall(text, start, claim.focus.start)) + 1
+            repeated = len(alone.findall(text, start, end)) > 1
+            parts.append(f'"{words}"' + (f" (number {number})" if repeated else ""))
+        elif len(claims) == 1 and claim.statement.strip(" .") == whole.strip(" ."):
+            parts.append(WHOLE)
+        else:
+            parts.append(claim.statement)
     return whole, parts
 
 
@@ -397,17 +405,11 @@ def read_verdicts(text: str, count: int = 1) -> dict[int, tuple[VerdictName, str
         Unreadable: anything else, or two verdicts on one part; nothing is guessed.
     """
     lines = [line for line in text.strip().splitlines() if line.strip()]
-    last = lines[-1] if lines else ""
-    is_marked = len(lines) == 1 or "verdict" in last.casefold()
-    if (
-        count == 1
-        and is_marked
-        and len(last) <= _LONGEST_WORD
-        and (match := _ALONE.fullmatch(last))
-    ):
-        return {1: (_verdict(match[1]), " ".join(" ".join(lines[:-1]).split()))}
-    if "{" not in text and (found := _read_lines(lines, count)):
-        return found
+    if "{" not in text:
+        if count == 1 and (verdict := _read_last(lines)):
+            return {1: (verdict, " ".join(" ".join(lines[:-1]).split()))}
+        if found := _read_lines(lines, count):
+            return found
     wanted = [str(number) for number in range(1, count + 1)]
     data = one_object(text, ())
     if count == 1 and "verdict" in data:
@@ -427,11 +429,27 @@ def read_verdicts(text: str, count: int = 1) -> dict[int, tuple[VerdictName, str
     return found
 
 
+def _read_last(lines: Sequence[str]) -> VerdictName | None:
+    """The verdict that stands alone on the last line; behind others it must be called one."""
+    last = lines[-1] if lines else ""
+    match = _ALONE.fullmatch(last) if len(last) <= _LONGEST_WORD else None
+    if match is None or (len(lines) > 1 and "verdict" not in last.casefold()):
+        return None
+    verdict = _verdict(match[1])
+    for line in lines[:-1]:
+        alone, numbered = _ALONE.fullmatch(line), _LINE.fullmatch(line)
+        earlier = alone[1] if alone else numbered[2] if numbered else match[1]
+        if _verdict(earlier) != verdict:
+            raise Unreadable(TWO_VERDICTS, "There are two verdicts.")
+    return verdict
+
+
 def _read_lines(lines: Sequence[str], count: int) -> dict[int, tuple[VerdictName, str]]:
     found: dict[int, tuple[VerdictName, str]] = {}
     for match in filter(None, map(_LINE.fullmatch, lines)):
         number, verdict = int(match[1]), _verdict(match[2])
-        if found.get(number, (verdict,))[0] != verdict:
+        others = {_verdict(word) for word in re.findall(_WORD, match[3], re.IGNORECASE)}
+        if found.get(number, (verdict,))[0] != verdict or others - {verdict}:
             raise Unreadable(TWO_VERDICTS, f"There are two verdicts on part {number}.")
         found[number] = verdict, match[3].strip(" .,;:-\u2013\u2014()*")
     return {number: one for number, one in found.items() if 1 <= number <= count}

@@ -146,7 +146,9 @@ def verify_documents(
             name = f"{name}; claims: {extracting.name}"
         elif isinstance(verifying, ProgramVerifier):  # a model reads the whole query
             notes = answer_notes(extraction.document.table, source.query)
-        if disputed := sum(one.reason.startswith(DISPUTED) for one in verdicts):
+        if disputed := sum(
+            one.verdict == "unscored" and one.reason.startswith(f"{DISPUTED}: ") for one in verdicts
+        ):
             notes += (f"flags of the program that the model did not confirm: {disputed}, unscored",)
         found.append(Verification(verdicts, name, extraction.usage + usage, notes))
     return found

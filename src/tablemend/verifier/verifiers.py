@@ -273,7 +273,8 @@ class CombinedVerifier:
         if first.verdict == "unscored":
             return second
         if second.verdict != "supported":
-            return first
+            said = second.verdict.replace("_", " ")
+            return replace(first, reason=f"{first.reason}; the model: {second.reason or said}")
         reason = (
             f"{DISPUTED}: {first.reason}; but {second.reason or 'the model calls it supported'}"
         )

@@ -20,6 +20,7 @@ from tablemend.verifier import staf, verifiers
 from tablemend.verifier.extraction import answer_claims, extract_claims
 from tablemend.verifier.llm import (
     PER_REQUEST,
+    WHOLE,
     LLMVerifier,
     ModelExtractor,
     PerRequest,
@@ -168,12 +169,53 @@ def test_claims_of_a_model_without_a_focus_are_parts_in_its_words() -> None:
     assert asked.slots["parts"] == "1. Alba is of Oslo.\n2. Alba is happy."
 
 
-@pytest.mark.parametrize("per_request", PER_REQUEST)
-def test_sizes_of_requests_differ_in_requests_alone(per_request: PerRequest) -> None:
-    expected = [one.verdict for one in asked_of("claim")[1]]
-    asked, verdicts = asked_of(per_request)
-    assert [one.verdict for one in verdicts] == expected
-    assert len(asked) == {"claim": len(expected), "sentence": 3, "paragraph": 2}[per_request]
+def test_sizes_of_requests_differ_in_requests_alone() -> None:
+    sentences, expected = asked_of("sentence")
+    paragraphs, verdicts = asked_of("paragraph")
+    assert [one.verdict for one in verdicts] == [one.verdict for one in expected]
+    assert (len(sentences), len(paragraphs)) == (3, 2)
+    claims, verdicts = asked_of("claim")
+    assert len(claims) == len(verdicts) == len(expected)
+    assert {one["parts"] for one in claims} == {"1. the whole statement"}  # as it is trained
+
+
+def test_a_part_alone_is_not_the_whole_sentence() -> None:
+    """Another number of the sentence that is wrong does not make it wrong."""
+    backend = CannedBackend(lambda _: answers("supported"))
+    document = extract_claims("Alba won 41 points and lost 12 games.")
+    alone = replace(document, claims=tuple(replace(c, focus=None) for c in document.claims[:1]))
+    named = replace(document, claims=document.claims[:1])
+    for one in (alone, named):
+        LLMVerifier(backend).verify([(replace(one, text=f"{document.text} It won."), SOURCE)])
+    parts = [found.slots["parts"] for r in backend.asked if (found := recognise(r.messages))]
+    assert WHOLE not in parts[0] or alone.claims[0].statement == document.text[:-1]
+    assert parts[1] == '1. "41"'
+
+
+def test_claims_of_one_focus_are_told_apart_by_their_words() -> None:
+    backend = CannedBackend(lambda _: answers("supported", "supported"))
+    found = extract_claims("Alba won 41 points and no cup.")
+    (one, *_) = found.claims
+    document = replace(found, claims=(one, replace(one, statement="Alba won no cup but 41 points")))
+    LLMVerifier(backend).verify([(document, SOURCE)])
+    asked = recognise(backend.asked[0].messages)
+    assert asked is not None and len(set(asked.slots["parts"].splitlines())) == 2
+    assert "Alba" in asked.slots["parts"]
+
+
+def test_numbers_inside_others_are_not_counted() -> None:
+    backend = CannedBackend(lambda _: answers("supported"))
+    LLMVerifier(backend).verify([(extract_claims("Alba won 12 games in 2012 and lost 2."), SOURCE)])
+    asked = recognise(backend.asked[0].messages)
+    assert asked is not None and "(number" not in asked.slots["parts"]
+
+
+def test_a_sentence_over_two_lines_is_one_statement() -> None:
+    backend = CannedBackend(lambda _: answers("supported"))
+    text = "Alba won 41 points\nand lost 12 games.\n\nSella won 37."
+    LLMVerifier(backend, per_request="paragraph").verify([(extract_claims(text), SOURCE)])
+    said = [found.slots["statement"] for r in backend.asked if (found := recognise(r.messages))]
+    assert sorted(said) == sorted(text.split("\n\n"))
 
 
 def test_evidence_of_several_claims_is_shown_once() -> None:

@@ -8,7 +8,7 @@ from decimal import Decimal
 
 import pytest
 
-from tablemend.api import mend
+from tablemend.api import mend, verify
 from tablemend.evidence.source import Source
 from tablemend.records import Claim, Document, Verdict
 from tablemend.tables.table import Table
@@ -273,3 +273,20 @@ def test_what_a_value_is_counted_over_is_no_value() -> None:
     rates = Table.of(["date", "Rate of reproduction"], weeks, "Velm")
     for text in ("The chart shows the 7-day rolling average of the rate.", "It is a 3-day mean."):
         assert not any(found.wrong for found in scored(text, rates))
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ("Vey scored over 2,000 points.", 0),
+        ("Two drivers scored under 2,000 points.", 0),
+        ("In 2002 Alba scored under 2,000 points.", 0),
+        ("Sella scored over 2,000 points.", 1),
+        ("Vey scored over 2,000 points in 2002.", 1),
+    ],
+)
+def test_a_bound_that_could_be_a_year_is_none(text: str, wrong: int) -> None:
+    columns, rows = ("Driver", "Season", "Points"), (("Vey", "2001", "2350"),)
+    table = Table.of(columns, [*rows, ("Alba", "2002", "1200"), ("Sella", "2003", "900")])
+    found = verify(text, table)
+    assert bool(found.errors) == bool(wrong) and found.coverage.scored
