@@ -113,10 +113,10 @@ def kilobytes_of_the_log() -> int:
 
 
 LIMITS = {  # of today, and what issue "One of each" wants
-    lines_of_source: (74_300, 55_000),
+    lines_of_source: (74_100, 55_000),
     files_of_source: (230, 230),
     lines_of_rules: (7_500, 7_500),
-    lines_of_tests: (42_200, 28_000),
+    lines_of_tests: (41_950, 28_000),
     short_helpers_used_once: (5.2, 3),
     classes_named_by_a_participle: (10, 10),
     folders_in_a_circle: (0, 0),
@@ -156,11 +156,11 @@ def test_what_a_training_and_a_comparison_run_is_short(tmp_path: Path) -> None:
         print(script, found)
         assert found["files"] <= most_files and found["lines"] <= most_lines
 
-    check(60, 6_150, "train/sft.py", "train.epochs=null", "train.max_steps=2", "run=tiny")
+    check(60, 6_100, "train/sft.py", "train.epochs=null", "train.max_steps=2", "run=tiny")
     systems = "careful follow cot quote constrained sft sft+repair".split()
     without = [f"evaluation.systems.{name}=null" for name in systems]
-    check(110, 14_400, "eval/compare.py", "run=mended", *without)
-    check(103, 11_350, "eval/compare.py", "run=alone", "evaluation.systems.repair=null", *without)
+    check(110, 14_250, "eval/compare.py", "run=mended", *without)
+    check(103, 11_250, "eval/compare.py", "run=alone", "evaluation.systems.repair=null", *without)
 
 
 def test_a_script_loads_few_files(tmp_path: Path) -> None:
