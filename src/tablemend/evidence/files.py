@@ -357,8 +357,10 @@ def _cells(key: str, path: Keys, value: Any) -> Record:
 
 
 def _spell_value(value: Any) -> str:
-    if value is None or isinstance(value, bool):
-        return {None: "", True: "true", False: "false"}[value]
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
     return " ".join(value.split()) if isinstance(value, str) else str(value)
 
 

@@ -197,9 +197,8 @@ def load_model(config: Model, **options: Any) -> PreTrainedModel:
         **options,
     )
     check_window(config, model.config)
-    if (
-        packed
-    ):  # its weights are plain numbers now, of one type, and are saved under their own names
+    if packed:
+        # its weights are plain numbers now, of one type, and are saved under their own names
         model.to(model.dtype)
         model._weight_conversions = []
     # accelerate's FSDP refuses a name without a layer, of which Gemma 3's vision tower has two, as

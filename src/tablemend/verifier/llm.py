@@ -249,9 +249,13 @@ class LLMVerifier(_Asker):
             ]
             own = []
             for group in _groups(document, self._per_request):
+                shared = share([found[place] for place in group])
+                for place in group:  # no verdict on what was not shown
+                    own_evidence = found[place].evidence
+                    if own_evidence and not tables and not {*own_evidence} & {*shared.evidence}:
+                        found[place] = Premise((), left_out=len(own_evidence))
                 if group := [place for place in group if found[place].evidence or tables]:
                     statement, parts = _statement(document, group, self._per_request)
-                    shared = share([found[place] for place in group])
                     slots = slots_of(statement, parts, shared, source, document.query)
                     schema = _schema(len(group))
                     own.append((self._request(f"{number}.{group[0]}", schema, **slots), group))

@@ -239,7 +239,7 @@ DISPUTED = "disputed"
 
 
 class CombinedVerifier:
-    """Two verifiers, the second for the claims that the first leaves unscored.
+    """Two verifiers, the second for what the first leaves unscored, and to confirm its errors.
 
     Args:
         first, second: asked in this order.

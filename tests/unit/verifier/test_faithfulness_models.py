@@ -12,11 +12,11 @@ from tablemend import verify
 from tablemend.errors import Stopped
 from tablemend.evidence.source import TOP, Source
 from tablemend.prompting.replies import Unreadable
-from tablemend.records import Claim, ClaimKind, Document, Usage, Verdict
+from tablemend.records import Claim, ClaimKind, Document, Evidence, Usage, Verdict
 from tablemend.tables.read import write_table
 from tablemend.tables.table import Table
 from tablemend.values.text import Span
-from tablemend.verifier import staf, verifiers
+from tablemend.verifier import llm, staf, verifiers
 from tablemend.verifier.extraction import answer_claims, extract_claims
 from tablemend.verifier.llm import (
     PER_REQUEST,
@@ -299,6 +299,23 @@ def test_evidence_that_is_too_long_is_left_out_whole() -> None:
     assert all(len(one.text) < verifiers.MOST_CHARACTERS for one in shown.evidence)
     alone = verifiers.gather(TEXT[:19], Source((Table.of(["Alba"], [["41 " * 9000]]),)))
     assert not alone.evidence and "too long" in alone.reason
+
+
+def test_a_claim_whose_evidence_did_not_fit_beside_the_others_is_unscored(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def long(statement: str, source: Source) -> verifiers.Premise:
+        return verifiers.Premise((Evidence(statement.ljust(5000, "."), table=0, row=0, column=0),))
+
+    monkeypatch.setattr(llm, "gather", long)
+    monkeypatch.setattr(llm, "whole_tables", lambda _: "")
+    backend = CannedBackend(lambda _: answers("supported"))
+    document = align_claims("Alba, of Oslo, is happy.", ["Alba is of Oslo.", "Alba is happy."])[0]
+    ((verdicts, _),) = LLMVerifier(backend).verify([(document, SOURCE)])
+    assert [one.verdict for one in verdicts] == ["supported", "unscored"]
+    assert "too long for the model" in verdicts[1].reason
+    (asked,) = (one for r in backend.asked if (one := recognise(r.messages)))
+    assert len(asked.slots["parts"].splitlines()) == 1
 
 
 class Fixed:

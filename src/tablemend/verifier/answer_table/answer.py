@@ -202,10 +202,8 @@ class AnswerReader:
         for sentence in range(len(self.reader.sentences)):
             said = () if self.reader.names_in(sentence) else self.records.readings(sentence)
             for one in said:
-                value, unit = (
-                    read_value(self.context[slice(*one.span)]),
-                    self.labels[one.label].unit,
-                )
+                value = read_value(self.context[slice(*one.span)])
+                unit = self.labels[one.label].unit
                 wanted = (
                     condition for condition in self.conditions if condition.label == one.label
                 )
