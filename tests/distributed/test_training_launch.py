@@ -74,8 +74,8 @@ def test_the_nearest_batch_that_divides_is_named(
 ) -> None:
     train = Train(epochs=1, learning_rate=1, global_batch=batch, micro_batch=micro)
     with pytest.raises(TablemendError, match=f"the nearest that does is .*{words}$"):
-        launch.accumulation(train, processes)
-    assert launch.accumulation(train, 1) == batch // micro
+        train.accumulation(processes)
+    assert train.accumulation(1) == batch // micro
 
 
 Note = Callable[[str, int], None]

@@ -14,6 +14,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from tablemend.config.section import Precision, Prompt, Section, UnknownNames, nearest
+from tablemend.errors import TablemendError
 
 
 class Lora(Section):
@@ -138,6 +139,22 @@ class Train(Section):
         if wrong:
             raise UnknownNames(wrong)
         return trl
+
+    def accumulation(self, processes: int) -> int:
+        """Forward passes per optimizer step that make up the global batch.
+
+        Raises:
+            TablemendError: naming the nearest batch that divides.
+        """
+        at_once = self.micro_batch * processes
+        if self.global_batch % at_once:
+            divisible = max(1, (2 * self.global_batch + at_once) // (2 * at_once)) * at_once
+            raise TablemendError(
+                f"train.global_batch={self.global_batch} does not divide over {processes} "
+                f"processes with train.micro_batch={self.micro_batch}: the nearest that does is "
+                f"train.global_batch={divisible}"
+            )
+        return self.global_batch // at_once
 
 
 class TrainCommandOptions(Section):

@@ -445,7 +445,7 @@ class FinishedRun:
         """Read a run folder.
 
         Raises:
-            TablemendError: no results, or of another version.
+            TablemendError: no results, of another version, or files of two comparisons.
         """
         results = read_results(run / "results.json")
         judgements: dict[str, dict[str, dict[str, Judgement]]] = {}
@@ -458,6 +458,12 @@ class FinishedRun:
             view = SampleView.from_json(line)
             views.setdefault(view.view, {})[view.id] = view
         shown = next(iter(views.values()), {})
-        pairs = zip(shown, read_jsonl(run / "examples.jsonl"), strict=False)
-        tables = dict.fromkeys(shown) | {name: one.get("source_hash") for name, one in pairs}
+        examples = list(read_jsonl(run / "examples.jsonl"))
+        if len(examples) != len(shown):
+            raise TablemendError(
+                f"{run}: views.jsonl has {len(shown)} samples, examples.jsonl {len(examples)}: "
+                "repeat the comparison"
+            )
+        sources = (one.get("source_hash") for one in examples)
+        tables = dict(zip(shown, sources, strict=True))
         return cls(results, judgements, views, {n: str(own or n) for n, own in tables.items()})

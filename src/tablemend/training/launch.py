@@ -230,24 +230,7 @@ def refuse_launch(train: Train) -> None:
             f"--config_file accelerate_configs/ddp.yaml --num_processes {seen}), or take one GPU "
             "(accelerate_configs/single-gpu.yaml, or CUDA_VISIBLE_DEVICES=0)"
         )
-    accumulation(train, launch.processes)
-
-
-def accumulation(train: Train, processes: int) -> int:
-    """Forward passes per optimizer step that make up the global batch.
-
-    Raises:
-        TablemendError: naming the nearest batch that divides.
-    """
-    at_once = train.micro_batch * processes
-    if train.global_batch % at_once:
-        nearest = max(1, (2 * train.global_batch + at_once) // (2 * at_once)) * at_once
-        raise TablemendError(
-            f"train.global_batch={train.global_batch} does not divide over {processes} processes "
-            f"with train.micro_batch={train.micro_batch}: the nearest that does is "
-            f"train.global_batch={nearest}"
-        )
-    return train.global_batch // at_once
+    train.accumulation(launch.processes)
 
 
 def choose_precision(precision: Precision, device: str) -> Literal["float32", "bfloat16"]:

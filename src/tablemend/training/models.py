@@ -204,7 +204,7 @@ def options_of(config: TrainingRecipe, folder: str, validate: bool) -> dict[str,
         "max_steps": train.max_steps or -1,
         "per_device_train_batch_size": train.micro_batch,
         "per_device_eval_batch_size": train.micro_batch,
-        "gradient_accumulation_steps": launch.accumulation(train, PartialState().num_processes),
+        "gradient_accumulation_steps": train.accumulation(PartialState().num_processes),
         "learning_rate": train.learning_rate,
         "bf16": train.precision == "bfloat16",
         CHECKPOINTING: train.gradient_checkpointing,
@@ -382,18 +382,21 @@ def refuse_recipe(config: TrainingRecipe, architecture: PretrainedConfig) -> Non
     """Refuse adapters and packing that an architecture does not take; reads no weights.
 
     Raises:
-        TablemendError: see :func:`refuse_packing` and :func:`check_targets`.
+        TablemendError: see :func:`refuse_packing`, :func:`check_targets`, :func:`lora_config`.
     """
     if config.train.packing:
         refuse_packing(architecture)
     lora = config.train.lora
-    if lora is not None and not isinstance(lora.target_modules, str):
+    if lora is not None and (lora.dropout or not isinstance(lora.target_modules, str)):
         try:
             with torch.device("meta"), no_init_weights():
                 model = AutoModelForCausalLM.from_config(architecture)
         except ValueError:  # transformers does not know it: refused once it is loaded
             return
-        check_targets(model, lora.target_modules, unused_modules(model))
+        if isinstance(lora.target_modules, str):
+            lora_config(lora, model)
+        else:
+            check_targets(model, lora.target_modules, unused_modules(model))
 
 
 def unused_modules(model: PreTrainedModel) -> list[str]:

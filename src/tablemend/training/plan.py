@@ -99,7 +99,8 @@ def print_plan(config: Any) -> None:
         print(f"# no plan: {error}")
         return
     lora = config.train.lora
-    if config.train.packing or (lora and not isinstance(lora.target_modules, str)):
+    adapts = lora and (lora.dropout or not isinstance(lora.target_modules, str))
+    if config.train.packing or adapts:
         from tablemend.training.models import refuse_recipe  # torch
 
         refuse_recipe(config, architecture)
@@ -278,9 +279,11 @@ def _table(
             continue
         cells = [f"{getattr(memory, each) / GIB:>{len(each) + 2}.2f}" for each in columns]
         host = f"; and {memory.host / GIB:.1f} GiB of the machine's memory" if memory.host else ""
-        at_once = config.train.micro_batch * strategy.gpus
-        batch = f"; {at_once} rows at once do not divide train.global_batch"
-        batch = batch if config.train.global_batch % at_once else ""
+        batch = ""
+        try:
+            config.train.accumulation(strategy.gpus)
+        except TablemendError as error:
+            batch = f"; {error}"
         yield f"{name}{''.join(cells)}{memory.total / GIB:>8.2f}  {memory.where}{host}{batch}"
 
 

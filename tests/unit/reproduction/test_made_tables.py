@@ -17,7 +17,7 @@ from tablemend.reports.content import DASH
 from tablemend.reproduction.papers import choose, paper_of, published
 from tablemend.reproduction.tables import Answers, ReproducedTable, fill
 from tablemend.reproduction.writing import markdown, rows_of, write_table_files
-from tablemend.runs import write_json
+from tablemend.runs import write_json, write_jsonl
 from tablemend.tables.read import read_table
 from tablemend.tasks.tabfaith.task import METRICS as SUMMARY_METRICS
 from tests.support.made_up_runs import made_up_run
@@ -65,6 +65,13 @@ def test_rates_stand_beside_the_published_ones(run: Path) -> None:
     assert rows["COT"][1].text == DASH and rows["COT"][2].text == "15.15"
     assert {test["system_b"] for test in table.tests} == {"careful", "sft"}
     assert all(test["p_holm"] is not None for test in table.tests)
+
+
+@pytest.mark.parametrize("samples", [1, 5])
+def test_files_of_two_comparisons_are_refused(run: Path, samples: int) -> None:
+    write_jsonl(run / "examples.jsonl", [{"source_hash": "one"}] * samples)
+    with pytest.raises(TablemendError, match=rf"has 4 samples, examples.jsonl {samples}: repeat"):
+        Answers.read(run)
 
 
 def test_cells_of_whole_runs_are_those_of_results_json(run: Path) -> None:

@@ -106,6 +106,12 @@ def lora(target: str) -> tuple[str, ...]:
     return "train.method=lora", f"train.lora={{r: 2, alpha: 4, target_modules: [{target}]}}"
 
 
+DROPOUT = (
+    *("train.method=lora", "train.lora={r: 2, alpha: 4, dropout: 0.1}"),
+    *("model.context_length=128", "evaluation.max_new_tokens=8"),
+)
+
+
 @pytest.mark.parametrize(
     ("name", "given", "message"),
     [
@@ -117,6 +123,7 @@ def lora(target: str) -> tuple[str, ...]:
         ("gpt2", lora("wte"), r"one weight with the head \(tie_"),
         ("gpt_neox", lora("lm_head"), "the head"),
         ("llama", lora("q_prj"), "no layer that takes an adapter"),
+        ("qwen3_moe", DROPOUT, "have none: set"),
     ],
 )
 def test_check_refuses_what_the_training_would(

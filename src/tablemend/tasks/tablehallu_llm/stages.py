@@ -50,7 +50,7 @@ from tablemend.tasks.tablehallu_llm.checks import (
 from tablemend.tasks.tablehallu_llm.settings import LlmSynthesis, Topic, Topics
 from tablemend.tasks.tablehallu_llm.statements import KernelDraft
 
-ENGINE = "llm/2"
+ENGINE = "llm/3"
 """Version of the chain; the prompts have versions of their own."""
 THINKS = {None: None, "on": True, "off": False}
 
