@@ -160,11 +160,13 @@ class Train(Section):
 class TrainCommandOptions(Section):
     """What every script that trains takes beside its recipe."""
 
-    check_only = ("gpus",)
+    check_only = ("gpus", "price")
 
     gpus: int | None = Field(default=None, ge=2, exclude=True)
     """GPUs that --check plans for, beside one; null: as many as were launched, else 8 of one
     machine and 32 of four."""
+    price: float | None = Field(default=None, gt=0, exclude=True)
+    """What a GPU costs an hour, in any currency: --check then says what the training costs."""
     overwrite: bool = Field(default=False, exclude=True)
     """Delete what the run folder holds of this training, and start anew."""
     show: int = Field(default=0, ge=0, exclude=True)

@@ -23,10 +23,16 @@ if TYPE_CHECKING:
 
     from tablemend.recipe.experiment import Model
 
-KINDS = ("full_attention", "sliding_attention", "chunked_attention", "linear_attention")
-"""Kinds of layers that are planned as what they are."""
+KINDS = (
+    *("attention", "full_attention", "sliding_attention", "chunked_attention"),
+    *("linear_attention", "mamba", "conv"),
+)
+"""Kinds of layers that are planned as what they are; a model with one part a layer has others."""
+ONE_PART = ("nemotron_h",)
+"""Model types whose layers are each an attention, a Mamba, an MLP or experts, after one norm."""
 PLAIN_MLP = (
-    "bloom codegen falcon gpt2 gpt_bigcode gpt_neo gpt_neox gptj nemotron opt phi starcoder2"
+    "bloom codegen falcon gpt2 gpt_bigcode gpt_neo gpt_neox gptj nemotron nemotron_h opt phi "
+    "starcoder2"
 )
 """Model types whose layers have two matrices after attention, not three with a gate."""
 NORMED_HEADS = ("qwen3", "gemma3", "gemma4", "olmo2", "olmo3")
@@ -128,7 +134,7 @@ class Layer:
         query, keys: widths of all heads' queries, and of their keys; values have the keys' width.
         inner, expert: widths of the part that sees every token, and of an expert.
         normed: width of all that is normed.
-        kept: bytes a token that only linear attention keeps.
+        kept: bytes a token that linear attention, Mamba or a convolution keeps.
     """
 
     matrices: dict[str, tuple[int, int]]
@@ -178,11 +184,14 @@ class Shape:
         self.heads = int(text.num_attention_heads)
         stored = getattr(text, "dtype", None) or getattr(architecture, "dtype", None) or "float32"
         self.stored = str(stored).removeprefix("torch.")
-        kinds = list(getattr(text, "layer_types", None) or [])
-        kinds = kinds or ["full_attention"] * int(text.num_hidden_layers)
+        kinds = getattr(text, "layer_types", None) or getattr(text, "layers_block_type", None)
+        kinds = list(kinds or ["full_attention"] * int(text.num_hidden_layers))
+        planned = {*KINDS, *(("mlp", "moe") if kind in ONE_PART else ())}
+        if not (getattr(text, "mamba_num_heads", 0) or getattr(text, "mamba_n_heads", 0)):
+            planned.discard("mamba")  # Mamba-1
         self.notes = [
             f"layers of kind {one} are planned as full attention"
-            for one in sorted(set(kinds) - set(KINDS))
+            for one in sorted(set(kinds) - planned)
         ]
         if type(architecture).model_type != architecture.model_type:
             self.notes.append(f"transformers does not know {kind}: planned by its config.json")
@@ -225,6 +234,7 @@ def _layer(text: Any, kind: str, at: int) -> Layer:
     normed = 2 * hidden * (2 if model.startswith(("gemma2", "gemma3", "gemma4")) else 1)
     last_shared = value("num_kv_shared_layers")
     shared = bool(last_shared) and at >= text.num_hidden_layers - last_shared
+    state_heads = value("mamba_num_heads", "mamba_n_heads")
     if kind == "linear_attention" and (count := value("linear_num_value_heads")):
         key_width, value_width = text.linear_key_head_dim, text.linear_value_head_dim
         keys, query = text.linear_num_key_heads * key_width, count * value_width
@@ -237,6 +247,26 @@ def _layer(text: Any, kind: str, at: int) -> Layer:
         # chunk and a state a chunk
         heads_bytes = count * (2 * key_width + value_width + 6 * CHUNK) + 3 * query
         kept = 4 * mixed + 4 * heads_bytes + 12 * count * key_width * value_width // CHUNK
+    elif kind in ("linear_attention", "mamba") and state_heads:  # Mamba-2
+        query = state_heads * value("mamba_head_dim", "mamba_d_head")
+        state = value("ssm_state_size", "mamba_d_state")
+        keys, chunk = 0, value("chunk_size", "mamba_chunk_size", default=256)
+        mixed = query + 2 * value("n_groups", "mamba_n_groups", default=1) * state
+        matrices = {"in_proj": (query + mixed + state_heads, hidden)}
+        # out_proj takes no adapter; a kernel and a bias of the convolution, a norm, three a head
+        others += query * (hidden + 1) + 3 * state_heads
+        others += mixed * (value("conv_kernel", "mamba_d_conv", default=4) + 1)
+        # likewise: the convolution's two, inputs, keys and queries for every head in float32
+        heads_bytes = query + state_heads * (2 * state + chunk) + state_heads * state
+        kept = 4 * mixed + 4 * heads_bytes + 4 * query * state // chunk
+    elif kind == "conv":  # LFM2: three gates, a short convolution of one
+        query = keys = 0
+        matrices = {"in_proj": (3 * hidden, hidden), "out_proj": (hidden, hidden)}
+        others += hidden * value("conv_L_cache", default=3)
+        kept = 20 * hidden
+    elif model in ONE_PART and kind in ("mlp", "moe"):
+        query = keys = 0
+        matrices = {}
     else:
         normed += (query + keys) * model.startswith(NORMED_HEADS)
         if not shared:
@@ -245,17 +275,29 @@ def _layer(text: Any, kind: str, at: int) -> Layer:
                 matrices["v_proj"] = (keys, hidden)
     inner = value("intermediate_size", "n_inner", "ffn_dim", default=4 * hidden)
     inner *= 2 if shared and value("use_double_wide_mlp") else 1
+    if value("block_auto_adjust_ff_dim"):  # LFM2
+        inner = int(value("block_ffn_dim_multiplier", default=1) * int(2 * inner / 3))
+        inner += -inner % value("block_multiple_of", default=1)
     count = value("num_experts", "num_local_experts", "n_routed_experts")
     dense = at in value("mlp_only_layers", default=()) or at < value("first_k_dense_replace")
     if dense or (at + 1) % value("decoder_sparse_step", default=1):
         count = 0
+    if (at - value("expert_layer_offset")) % value("expert_layer_period", default=1):  # Jamba
+        count = 0
+    if model in ONE_PART:
+        normed, others = hidden, others - hidden
+        count = count if kind == "moe" else 0
+        inner = inner if kind in ("mlp", "moe") else 0
     expert = value("moe_intermediate_size", default=inner) if count else 0
-    experts = {"gate_up_proj": (2 * expert, hidden), "down_proj": (hidden, expert)}
+    gates = 1 if model in PLAIN_MLP.split() else 2
+    experts = {"gate_up_proj": (gates * expert, hidden), "down_proj": (hidden, expert)}
     if count and not value("enable_moe_block"):  # what sees every token
-        common = value("shared_expert_intermediate_size")
+        common = value("shared_expert_intermediate_size", "moe_shared_expert_intermediate_size")
         inner = common or value("n_shared_experts") * expert
+    if shared_inner := value("shared_intermediate_size"):  # Granite
+        inner = shared_inner
     if inner:
-        names = ("up_proj",) if model in PLAIN_MLP.split() else ("gate_proj", "up_proj")
+        names = ("up_proj",) if gates == 1 else ("gate_proj", "up_proj")
         matrices |= dict.fromkeys(names, (inner, hidden)) | {"down_proj": (hidden, inner)}
     if own := value("hidden_size_per_layer_input"):
         matrices |= {"per_layer_input_gate": (own, hidden), "per_layer_projection": (hidden, own)}

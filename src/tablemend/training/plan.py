@@ -106,18 +106,22 @@ def print_plan(config: Any) -> None:
         refuse_recipe(config, architecture)
     check_window(config.model, architecture)
     try:
-        for line in lines(config, config.gpus or (launched if launched > 1 else None)):
+        gpus = config.gpus or (launched if launched > 1 else None)
+        for line in lines(config, gpus, config.price):
             print(f"# {line}", flush=True)
     except TablemendError as error:
         print(f"# no plan: {error}")
 
 
-def lines(config: TrainingRecipe, gpus: int | None = None) -> Iterator[str]:
+def lines(
+    config: TrainingRecipe, gpus: int | None = None, price: float | None = None
+) -> Iterator[str]:
     """The plan, a line at a time.
 
     Args:
         config: the recipe.
         gpus: how many there are beside the plan for one; ``None``: 8, and 32 over four machines.
+        price: of an hour of one.
 
     Raises:
         TablemendError: the architecture of model.path is not known here.
@@ -147,7 +151,7 @@ def lines(config: TrainingRecipe, gpus: int | None = None) -> Iterator[str]:
             "on one GPU and under DDP all weights train in bfloat16, where small updates round to "
             "nothing: model.dtype=float32 takes 16 bytes a weight with AdamW, in place of 8"
         )
-    yield from _data_lines(config, shape)
+    yield from _data_lines(config, shape, price)
     if own := train.evaluate:
         most = own.max_new_tokens or config.evaluation.max_new_tokens
         yield (
@@ -177,7 +181,7 @@ def lines(config: TrainingRecipe, gpus: int | None = None) -> Iterator[str]:
             before = overrides
 
 
-def _data_lines(config: TrainingRecipe, shape: Shape) -> Iterator[str]:
+def _data_lines(config: TrainingRecipe, shape: Shape, price: float | None) -> Iterator[str]:
     """How much data there is, how many steps are made of it, and the hours that they take."""
     train, (of, unit) = config.train, UNITS[config.kind]
     try:
@@ -199,9 +203,11 @@ def _data_lines(config: TrainingRecipe, shape: Shape) -> Iterator[str]:
     yield f"steps: {steps_line(config, amount)}"
     if amount.sampled:
         drawn = ", drawing not counted" if isinstance(config, DrawingExperiment) else ""
+        hours = gpu_hours(config, shape, amount)
+        cost = f" (about {hours * price:.2f} at {price:g} an hour)" if price else ""
         yield (
-            f"time: about {gpu_hours(config, shape, amount):.1f} GPU hours of H200s, by the speed "
-            f"measured with 0.1B and 8B{drawn}; of a CPU nothing is known before the first steps"
+            f"time: about {hours:.1f} GPU hours of H200s{cost}, by the speed measured with 0.1B "
+            f"and 8B{drawn}; of a CPU nothing is known before the first steps"
         )
 
 

@@ -230,6 +230,9 @@ def test_a_plan_says_what_is_evaluated_and_the_time_of_gpus_alone(make: Make) ->
     assert "at most 512 tokens; best by total_hallu" in said["evaluation"]
     assert "about 0.0 GPU hours of H200s" in said["time"]
     assert "of a CPU nothing is known" in said["time"]
+    hours = plan.gpu_hours(config, Shape(config_of(config.model.path)), plan.amount_of(config))
+    time, *_ = (line for line in plan.lines(config, price=1e6) if line.startswith("time"))
+    assert f"H200s (about {1e6 * hours:.2f} at 1e+06 an hour), by the speed" in time
 
 
 def test_a_text_that_is_cut_has_no_verdict_and_is_no_good_one(tmp_path: Path) -> None:
