@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from tablemend.config import load
 from tablemend.evaluation.command import CompareCommand
-from tablemend.evaluation.plan import print_plan
+from tablemend.evaluation.plan import plan_of
 from tablemend.runs import Run, say
 from tablemend.script import run_script
 
 
 def main() -> None:
     """Examples, answers, judgements, results, reports; the same command continues."""
-    config = load(CompareCommand, after_check=print_plan)
+    config = load(CompareCommand, plan=plan_of)
     say("starting torch and transformers")
     from tablemend.evaluation.compare import compare
     from tablemend.reports.report import (

@@ -8,12 +8,12 @@ from __future__ import annotations
 from tablemend.config import load
 from tablemend.recipe.experiment import DistilCommand
 from tablemend.script import run_script
-from tablemend.training.plan import preflight, print_plan
+from tablemend.training.plan import plan_of, preflight
 
 
 def main() -> None:
     """Prompts, model, training, checkpoint; the same command continues where it stopped."""
-    config = load(DistilCommand, after_check=print_plan)
+    config = load(DistilCommand, plan=plan_of)
     preflight(config)
     from tablemend.training import distil, stage  # torch, only once the recipe is valid
 

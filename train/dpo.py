@@ -9,12 +9,12 @@ from __future__ import annotations
 from tablemend.config import load
 from tablemend.recipe.experiment import DpoCommand
 from tablemend.script import run_script
-from tablemend.training.plan import preflight, print_plan
+from tablemend.training.plan import plan_of, preflight
 
 
 def main() -> None:
     """Pairs, start, training, verified checkpoint; the same command continues where it stopped."""
-    config = load(DpoCommand, after_check=print_plan)
+    config = load(DpoCommand, plan=plan_of)
     preflight(config)
     from tablemend.training import dpo, stage  # torch, only once the recipe is valid
 

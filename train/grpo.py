@@ -8,12 +8,12 @@ from __future__ import annotations
 from tablemend.config import load
 from tablemend.recipe.experiment import GrpoCommand
 from tablemend.script import run_script
-from tablemend.training.plan import preflight, print_plan
+from tablemend.training.plan import plan_of, preflight
 
 
 def main() -> None:
     """Prompts, model, training, checkpoint; the same command continues where it stopped."""
-    config = load(GrpoCommand, after_check=print_plan)
+    config = load(GrpoCommand, plan=plan_of)
     preflight(config)
     from tablemend.training import grpo, stage  # torch, only once the recipe is valid
 

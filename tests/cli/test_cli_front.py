@@ -189,7 +189,7 @@ def test_from_a_wheel_messages_name_commands_and_no_scripts() -> None:
 def test_a_recipe_that_comes_along_runs_in_an_empty_folder(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert main(["compare", "recipe=tiny", "--check"]) == 0
+    assert main(["compare", "recipe=tiny", "--check", "-v"]) == 0
     assert f"path: {shipped('checkpoints/tiny-base')}" in capsys.readouterr().out
     assert main(["data", "tablehallu", "source=small-world", "n=8", "out=made"]) == 0
     assert Path("made/train.jsonl").is_file()
@@ -198,7 +198,7 @@ def test_a_recipe_that_comes_along_runs_in_an_empty_folder(
     Path("recipes").mkdir()
     own = (recipes / "tiny.yaml").read_text(encoding="utf-8").replace("seed: 0\n", "seed: 7\n", 1)
     Path("recipes/tiny.yaml").write_text(own, encoding="utf-8")
-    assert main(["compare", "recipe=tiny", "--check"]) == 0
+    assert main(["compare", "recipe=tiny", "--check", "-v"]) == 0
     assert "\nseed: 7\n" in capsys.readouterr().out  # the one that is here comes first
 
 

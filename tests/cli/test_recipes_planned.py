@@ -39,10 +39,7 @@ def test_a_recipe_fits_the_hardware_that_its_header_names(
     head = (ROOT / "recipes" / f"{name}.yaml").read_text().partition("kind:")[0]
     shape = Shape(config_of(start_of(config.model.path)))
     said = re.search(r"# Hardware: planned (\d+) GiB .*(one|eight) GPUs? of (\d+) GB", head)
-    if shape.notes:  # what is planned as something else has no number
-        assert said is None and "# Hardware: no plan yet" in head
-        return
-    assert said is not None
+    assert said is not None and not shape.notes
     card = int(said[3])
     planner, single = Planner(config, shape), LAUNCHES["single-gpu"]
     found = planner.memory(single if said[2] == "one" else LAUNCHES["fsdp2"])
@@ -68,9 +65,12 @@ def test_a_recipe_fits_the_hardware_that_its_header_names(
 
 
 def test_check_prints_a_recipe_with_its_plan(tiny_model: Path) -> None:
-    tokens = ("recipe=tiny", f"model.path={tiny_model}", "--check", "gpus=4")
-    done = run_captured("train/sft.py", *tokens)
+    tokens = ("recipe=tiny", f"model.path={tiny_model}", "gpus=4", "--check")
+    alone = run_captured("train/sft.py", *tokens).stdout
+    done = run_captured("train/sft.py", *tokens, "-v")
     assert done.returncode == 0, done.stderr
+    assert alone.startswith("plan: full of") and "context_length" not in alone
+    assert done.stdout.startswith("".join(f"# {line}\n" for line in alone.splitlines()))
     recipe = yaml.safe_load(done.stdout)
     assert recipe["model"]["path"] == str(tiny_model)
     assert "gpus" not in recipe  # a recipe says nothing of them

@@ -7,7 +7,7 @@ import os
 import re
 import sys
 import textwrap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from io import StringIO
 from pathlib import Path
@@ -79,7 +79,7 @@ class _Reading:
 def load(
     cls: type[SectionT],
     argv: Sequence[str] | None = None,
-    after_check: Callable[[SectionT], None] | None = None,
+    plan: Callable[[SectionT], Iterable[str]] | None = None,
 ) -> SectionT:
     """Read the command line of a script.
 
@@ -91,7 +91,7 @@ def load(
     Args:
         cls: the model that decides.
         argv: the tokens after the script's name; those of the process by default.
-        after_check: what ``--check`` says beside the configuration, as YAML comments.
+        plan: lines that ``--check`` prints in place of the configuration, which ``-v`` adds.
 
     Raises:
         ConfigError: with every problem found.
@@ -100,13 +100,16 @@ def load(
     if {"--help", "-h"} & set(tokens):
         print(help_text(cls, recipes_of(cls)))
         raise SystemExit(0)
-    check = "--check" in tokens
-    config = parse(cls, [token for token in tokens if token != "--check"])
+    check, whole = "--check" in tokens, "-v" in tokens
+    if whole and not check:
+        raise ConfigError(["-v: only --check reads it: give both"])
+    config = parse(cls, [token for token in tokens if token not in ("--check", "-v")])
     if check:
         if os.environ.get("RANK", "0") == "0":  # one of all the processes that were launched
-            print(to_yaml(config), end="", flush=True)
-            if after_check is not None:
-                after_check(config)
+            for line in plan(config) if plan else ():
+                print(f"# {line}" if whole else line, flush=True)  # all together is a recipe
+            if whole or plan is None:
+                print(to_yaml(config), end="", flush=True)
         raise SystemExit(0)
     if unread := [name for name in cls.check_only if name in config.model_fields_set]:
         raise ConfigError([f"{name}: only --check reads it: give both" for name in unread])
@@ -459,7 +462,9 @@ def usage_text(arguments: str, recipes: Sequence[tuple[str, str]] | None) -> str
     if recipes is not None:
         lines += ["recipes:", *(f"  {name:<14} {head}" for name, head in recipes)]
         lines += [""] if recipes else ["  (none here)", ""]
-    return "\n".join([*lines, "--check  print the resolved configuration and stop"])
+    return "\n".join(
+        [*lines, "--check  print problems and the plan, and stop; -v: the configuration too"]
+    )
 
 
 def keys_text(cls: type[Section]) -> str:

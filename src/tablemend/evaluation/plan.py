@@ -1,4 +1,4 @@
-"""What a comparison is going to ask: prompts, tokens, cost and hours, below what --check prints."""
+"""What a comparison is going to ask: prompts, tokens, cost and hours, as --check prints it."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ HEAD = "system|prompts|tokens in|tokens out|cost|hours|note".split("|")
 Count = Callable[[Request], int]
 
 
-def print_plan(config: CompareCommand) -> None:
-    """Print the plan as comments, so that what ``--check`` prints is still a recipe.
+def plan_of(config: CompareCommand) -> Iterator[str]:
+    """The lines that ``--check`` prints.
 
     Raises:
         TablemendError: what is missing, behind the plan.
@@ -51,8 +51,8 @@ def print_plan(config: CompareCommand) -> None:
             samples = read_test(config)
     except TablemendError as error:
         lacking.append(str(error))
-    for line in lines(samples, config, run, reach=not lacking) if samples else ():
-        print(f"# {line}", flush=True)
+    if samples:
+        yield from lines(samples, config, run, reach=not lacking)
     refuse(lacking)
 
 

@@ -28,6 +28,8 @@ KINDS = (
     *("linear_attention", "mamba", "conv"),
 )
 """Kinds of layers that are planned as what they are; a model with one part a layer has others."""
+STATE_HEADS = ("linear_num_value_heads", "mamba_num_heads", "mamba_n_heads")
+"""How a configuration names the heads of a gated delta rule, or of Mamba-2."""
 ONE_PART = ("nemotron_h",)
 """Model types whose layers are each an attention, a Mamba, an MLP or experts, after one norm."""
 PLAIN_MLP = (
@@ -184,11 +186,11 @@ class Shape:
         self.heads = int(text.num_attention_heads)
         stored = getattr(text, "dtype", None) or getattr(architecture, "dtype", None) or "float32"
         self.stored = str(stored).removeprefix("torch.")
-        kinds = getattr(text, "layer_types", None) or getattr(text, "layers_block_type", None)
-        kinds = list(kinds or ["full_attention"] * int(text.num_hidden_layers))
+        kinds = list(getattr(text, "layer_types", None) or [])
+        kinds = kinds or ["full_attention"] * int(text.num_hidden_layers)
         planned = {*KINDS, *(("mlp", "moe") if kind in ONE_PART else ())}
-        if not (getattr(text, "mamba_num_heads", 0) or getattr(text, "mamba_n_heads", 0)):
-            planned.discard("mamba")  # Mamba-1
+        if not any(getattr(text, name, None) for name in STATE_HEADS):
+            planned -= {"linear_attention", "mamba"}  # Mamba-1, Lightning Attention
         self.notes = [
             f"layers of kind {one} are planned as full attention"
             for one in sorted(set(kinds) - planned)
@@ -234,7 +236,7 @@ def _layer(text: Any, kind: str, at: int) -> Layer:
     normed = 2 * hidden * (2 if model.startswith(("gemma2", "gemma3", "gemma4")) else 1)
     last_shared = value("num_kv_shared_layers")
     shared = bool(last_shared) and at >= text.num_hidden_layers - last_shared
-    state_heads = value("mamba_num_heads", "mamba_n_heads")
+    state_heads = value(*STATE_HEADS[1:])
     if kind == "linear_attention" and (count := value("linear_num_value_heads")):
         key_width, value_width = text.linear_key_head_dim, text.linear_value_head_dim
         keys, query = text.linear_num_key_heads * key_width, count * value_width

@@ -1,6 +1,6 @@
 """What a training needs, before it starts: data, steps, hours, memory, and what makes it fit.
 
-``--check`` prints it below the configuration. Nothing is fetched and no model is built: memory is
+``--check`` prints it. Nothing is fetched and no model is built: memory is
 :mod:`.memory`'s formulas, the data is counted from a sample.
 """
 
@@ -81,8 +81,8 @@ def preflight(config: TrainingRecipe) -> None:
     say("starting torch, transformers and TRL")
 
 
-def print_plan(config: Any) -> None:
-    """Print it as comments, so that what ``--check`` prints is still a recipe.
+def plan_of(config: Any) -> Iterator[str]:
+    """The lines that ``--check`` prints.
 
     A plan that cannot be made is said in its place: the configuration is valid all the same.
 
@@ -96,7 +96,7 @@ def print_plan(config: Any) -> None:
     try:
         architecture = config_of(start_of(config.model.path))
     except TablemendError as error:
-        print(f"# no plan: {error}")
+        yield f"no plan: {error}"
         return
     lora = config.train.lora
     adapts = lora and (lora.dropout or not isinstance(lora.target_modules, str))
@@ -107,10 +107,9 @@ def print_plan(config: Any) -> None:
     check_window(config.model, architecture)
     try:
         gpus = config.gpus or (launched if launched > 1 else None)
-        for line in lines(config, gpus, config.price):
-            print(f"# {line}", flush=True)
+        yield from lines(config, gpus, config.price)
     except TablemendError as error:
-        print(f"# no plan: {error}")
+        yield f"no plan: {error}"
 
 
 def lines(

@@ -17,7 +17,7 @@ from tablemend.errors import TablemendError
 from tablemend.recipe.experiment import SftCommand
 from tablemend.recipe.training import Lora
 from tablemend.training.models import APART, lora_config, refuse_packing, refuse_recipe
-from tablemend.training.plan import print_plan
+from tablemend.training.plan import plan_of
 from tablemend.training.sft import PackedRows
 
 ROOT = Path(__file__).parents[3]
@@ -141,7 +141,7 @@ def test_check_refuses_what_the_training_would(
     config.save_pretrained(tmp_path)
     command = recipe(monkeypatch, f"model.path={tmp_path}", *given)
     with pytest.raises(TablemendError, match=message) as refused:
-        print_plan(command)
+        list(plan_of(command))
     assert "\n" not in str(refused.value)
     with pytest.raises(TablemendError, match=message):
         refuse_recipe(command, config)

@@ -21,6 +21,7 @@ from tablemend.recipe.experiment import (
 from tablemend.recipe.training import Evaluate
 from tablemend.training import plan
 from tablemend.training import trainer as training
+from tablemend.training.architectures import Shape, config_of
 from tests.support.empty_gold import NONE
 from tests.support.gates import tiny, write_data
 from tests.support.short_trainings import (
