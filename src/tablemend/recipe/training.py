@@ -140,21 +140,24 @@ class Train(Section):
             raise UnknownNames(wrong)
         return trl
 
+    def divisible_batch(self, processes: int) -> int:
+        """The global batch, or the nearest that divides over so many processes."""
+        at_once = self.micro_batch * processes
+        return max(1, (2 * self.global_batch + at_once) // (2 * at_once)) * at_once
+
     def accumulation(self, processes: int) -> int:
         """Forward passes per optimizer step that make up the global batch.
 
         Raises:
             TablemendError: naming the nearest batch that divides.
         """
-        at_once = self.micro_batch * processes
-        if self.global_batch % at_once:
-            divisible = max(1, (2 * self.global_batch + at_once) // (2 * at_once)) * at_once
+        if (nearest_batch := self.divisible_batch(processes)) != self.global_batch:
             raise TablemendError(
                 f"train.global_batch={self.global_batch} does not divide over {processes} "
                 f"processes with train.micro_batch={self.micro_batch}: the nearest that does is "
-                f"train.global_batch={divisible}"
+                f"train.global_batch={nearest_batch}"
             )
-        return self.global_batch // at_once
+        return self.global_batch // (self.micro_batch * processes)
 
 
 class TrainCommandOptions(Section):

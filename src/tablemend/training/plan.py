@@ -284,11 +284,9 @@ def _table(
             continue
         cells = [f"{getattr(memory, each) / GIB:>{len(each) + 2}.2f}" for each in columns]
         host = f"; and {memory.host / GIB:.1f} GiB of the machine's memory" if memory.host else ""
-        batch = ""
-        try:
-            config.train.accumulation(strategy.gpus)
-        except TablemendError as error:
-            batch = f"; {error}"
+        divisible = config.train.divisible_batch(strategy.gpus)
+        batch = f"; with train.global_batch={divisible}"
+        batch = batch if divisible != config.train.global_batch else ""
         yield f"{name}{''.join(cells)}{memory.total / GIB:>8.2f}  {memory.where}{host}{batch}"
 
 
