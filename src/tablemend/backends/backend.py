@@ -189,6 +189,8 @@ def _open_engine(model: ModelName, options: BackendOptions, attn: str) -> Engine
         from tablemend.backends.vllm_engine import VllmEngine
 
         return VllmEngine(checkpoint, options)
+    if checkpoint.folder is None:
+        checkpoint.fingerprint()  # a name that the Hub does not have is refused before torch loads
     from tablemend.backends.hf import HFEngine
 
     # flex attention would be compiled anew for every width of the cache

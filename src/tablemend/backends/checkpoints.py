@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
@@ -19,6 +20,8 @@ PARTS = f"""{CONFIG} {ADAPTER} generation_config.json merges.txt vocab.txt speci
     added_tokens.json chat_template.json""".split()
 """Files beside weights, tokenizer and template that can change an answer."""
 PREFIX = "hf:"
+HUB_SECONDS = 10
+"""Longest wait for the Hub to say which revision is the newest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,14 +129,19 @@ def local_folder(path: str) -> Path | None:
     return None
 
 
+@cache
 def _hub_commit(name: str) -> str:
-    """Commit of the newest revision: from the Hub, else the newest in the local cache."""
-    from huggingface_hub import hf_hub_download
+    """Commit of the newest revision: from the Hub, asked once, else the newest in the cache."""
+    from httpx import HTTPError
+    from huggingface_hub import HfApi, hf_hub_download
 
     try:
-        return Path(hf_hub_download(name, CONFIG)).parent.name
-    except (OSError, ValueError) as error:
-        raise TablemendError(
-            f"{name} is neither a folder nor a model that the Hugging Face Hub or its local "
-            f"cache gives: {str(error).strip().splitlines()[0]}"
-        ) from error
+        return str(HfApi().model_info(name, timeout=HUB_SECONDS).sha)
+    except (HTTPError, OSError, ValueError) as error:
+        try:
+            return Path(hf_hub_download(name, CONFIG, local_files_only=True)).parent.name
+        except (OSError, ValueError):
+            raise TablemendError(
+                f"{name} is neither a folder nor a model that the Hugging Face Hub or its local "
+                f"cache gives: {str(error).strip().splitlines()[0]}"
+            ) from error

@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import httpx
 import pytest
+from huggingface_hub import HfApi
 from pydantic import ValidationError
 
+from tablemend.backends.backend import open_backend
 from tablemend.backends.names import OPENAI, ModelName
 from tablemend.config import ConfigError, parse
 from tablemend.config.section import BackendOptions
@@ -118,3 +121,28 @@ def test_a_key_in_the_body_is_refused_and_not_repeated(body: dict[str, Any], pat
 def test_options_that_cannot_be_are_refused(token: str, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         parse(BackendOptions, [token])
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        httpx.ConnectError("no route\nto it"),
+        httpx.ReadTimeout("no route"),
+        OSError("no route"),
+        ValueError("no route"),
+    ],
+)
+def test_a_name_that_the_hub_does_not_give_is_refused_after_one_request(
+    error: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+
+    def model_info(_: HfApi, name: str, **options: Any) -> None:
+        asked.append(name)
+        raise error
+
+    monkeypatch.setattr(HfApi, "model_info", model_info)
+    message = r"^no-such/model is neither a folder nor a model that [^\n]* gives: no route$"
+    with pytest.raises(TablemendError, match=message):
+        open_backend("hf:no-such/model", BackendOptions())
+    assert asked == ["no-such/model"]
