@@ -69,7 +69,7 @@ demo: $(STAMP)
 
 # What two cores without bfloat16 do in an hour: 128 rows of some 450 tokens at 45 tokens/s.
 REAL := recipe=qwen2.5-coder-0.5b run=runs/demo-real train.max_steps=32 train.save_every=16 \
-  data.train='{source: data/wikipedia, split: train, n: 160, seed: 0}' data.validation=null \
+  data.train='{source: data/wikipedia, split: train, n: 64, seed: 0}' data.validation=null \
   data.test='{source: data/wikipedia, split: test, n: 24, seed: 0}' evaluation.n=24 \
   $(foreach system,careful follow cot constrained cave,evaluation.systems.$(system)=null)
 
