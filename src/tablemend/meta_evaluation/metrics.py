@@ -120,7 +120,9 @@ def _geometric(shares: Sequence[float]) -> float:
     return math.exp(math.fsum(math.log(share or SMOOTHING) for share in shares) / len(ORDERS))
 
 
-NEED_REFERENCES = ("bleu", "parent")
+NEED_REFERENCES = ("bleu", "parent", "bertscore")
+OF_MODELS = ("bertscore", "true")
+"""Metrics that a model computes, written ``bertscore:MODEL`` and ``true:MODEL``."""
 
 
 def bleu(text: str, references: Sequence[str]) -> float:
@@ -154,10 +156,48 @@ def filled_cells(tables: Sequence[Table]) -> list[str]:
 
 
 def score_items(items: Sequence[Item], metric: str) -> list[float | None]:
-    """A metric of every text; ``None`` where it needs a reference or a table that is not there."""
-    scores: list[float | None] = []
-    for item in items:
-        cells = filled_cells(item.source.tables)
-        usable = item.text.strip() and cells and (item.references or metric not in NEED_REFERENCES)
-        scores.append(METRICS[metric](item.text, item.references, cells) if usable else None)
-    return scores
+    """A metric of every text; ``None`` where it needs a reference or a table that is not there.
+
+    Args:
+        items: the texts.
+        metric: one of :data:`METRICS`, or one of :data:`OF_MODELS` with its model.
+
+    Raises:
+        TablemendError: a model or a package that is not there.
+    """
+    kind, _, model = metric.partition(":")
+
+    def has_all(item: Item) -> bool:
+        known = any(map(str.strip, item.references)) or kind not in NEED_REFERENCES
+        return bool(item.text.strip() and filled_cells(item.source.tables) and known)
+
+    usable = [has_all(item) for item in items]
+    own = [item for item, use in zip(items, usable, strict=True) if use]
+    texts, tables = [item.text for item in own], [item.source.tables for item in own]
+    if kind in OF_MODELS:
+        from tablemend.meta_evaluation import model_metrics
+
+        second = tables if kind == "true" else [item.references for item in own]
+        found = iter(getattr(model_metrics, kind)(texts, second, model))
+    else:
+        found = (
+            METRICS[kind](item.text, item.references, filled_cells(item.source.tables))
+            for item in own
+        )
+    return [next(found) if use else None for use in usable]
+
+
+def check_metric(metric: str) -> None:
+    """Load what a metric needs: what is missing is said before anything is scored.
+
+    Raises:
+        TablemendError: a model or a package that is not there.
+        ModuleNotFoundError: no sacrebleu.
+    """
+    kind, _, model = metric.partition(":")
+    if kind == "bleu":
+        bleu("", [""])
+    if kind in OF_MODELS:
+        from tablemend.meta_evaluation import model_metrics
+
+        getattr(model_metrics, f"load_{kind}")(model)

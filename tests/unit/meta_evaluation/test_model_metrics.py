@@ -1,0 +1,169 @@
+"""BERTScore and TRUE with random tiny models: what they measure, not how well."""
+
+from __future__ import annotations
+
+import builtins
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+torch = pytest.importorskip("torch")
+transformers = pytest.importorskip("transformers")
+
+from tablemend.config import ConfigError, parse  # noqa: E402
+from tablemend.errors import TablemendError  # noqa: E402
+from tablemend.meta_evaluation import model_metrics  # noqa: E402
+from tablemend.meta_evaluation.command import ValidateCommand  # noqa: E402
+from tablemend.meta_evaluation.metrics import score_items  # noqa: E402
+from tablemend.meta_evaluation.model_metrics import bertscore, true  # noqa: E402
+from tablemend.meta_evaluation.validate import report, validate  # noqa: E402
+from tablemend.tables.table import Table  # noqa: E402
+from tests.support.made_up_sets import write_sets  # noqa: E402
+from tests.support.tiny_encoders import save_bert_tokenizer, tiny_bert_config  # noqa: E402
+
+WINDOW = 512
+TABLE = Table(("Team", "Points"), (("Alba", "41"),))
+TEXTS = ("Alba won 41", "Sella lost", "41 points for Alba")
+
+
+@pytest.fixture(scope="module")
+def encoder(tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("encoder")
+    torch.manual_seed(0)
+    config = tiny_bert_config(folder, WINDOW, layers=2, initializer_range=0.5)  # texts differ
+    transformers.BertModel(config).save_pretrained(folder)
+    return str(folder)
+
+
+@pytest.fixture(scope="module")
+def classifier(tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("nli")
+    labels = {0: "contradiction", 1: "entailment", 2: "neutral"}
+    config = tiny_bert_config(folder, WINDOW, layers=2, id2label=labels, initializer_range=0.5)
+    torch.manual_seed(0)
+    transformers.BertForSequenceClassification(config).save_pretrained(folder)
+    return str(folder)
+
+
+def test_bertscore_is_what_the_paper_defines(encoder: str) -> None:
+    """Greedy matching of unit vectors, worked out again here.
+
+    In the authors' package special tokens can be matched with, but are not counted.
+    """
+    pytest.importorskip("bert_score", reason="the extra bertscore is not installed")
+    tokenizer = transformers.AutoTokenizer.from_pretrained(encoder)
+    model = transformers.AutoModel.from_pretrained(encoder).eval()
+
+    def vectors(text: str) -> torch.Tensor:
+        with torch.no_grad():
+            states = model(**tokenizer(text, return_tensors="pt")).last_hidden_state[0]
+        return states / states.norm(dim=-1, keepdim=True)
+
+    similar = vectors(TEXTS[2]) @ vectors(TEXTS[0]).T
+    precision, recall = (float(similar.max(axis).values[1:-1].mean()) for axis in (1, 0))
+    long = "Alba " * WINDOW
+    references = [[TEXTS[0]], [TEXTS[1], TEXTS[0]], [TEXTS[0]], [long]]
+    other, same, *none = bertscore([TEXTS[2], TEXTS[0], long, TEXTS[0]], references, encoder)
+    assert other == pytest.approx(2 * precision * recall / (precision + recall), abs=1e-4)
+    assert same == pytest.approx(1, abs=1e-4)  # the better reference
+    assert none == [None, None]  # nothing is cut
+
+
+def test_true_is_the_share_of_entailment_given_the_whole_table(classifier: str) -> None:
+    scores = true([TEXTS[0], "Alba " * WINDOW], [[TABLE]] * 2, classifier)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(classifier)
+    model = transformers.AutoModelForSequenceClassification.from_pretrained(classifier).eval()
+    premise = "row 1 : Team is Alba | Points is 41"
+    with torch.no_grad():
+        logits = model(**tokenizer(premise, TEXTS[0], return_tensors="pt")).logits
+    assert scores[0] == pytest.approx(float(logits.softmax(-1)[0, 1]), abs=1e-5)
+    assert scores[1] is None
+
+
+def test_true_asks_a_t5_for_1_or_0(tmp_path: Path) -> None:
+    size = save_bert_tokenizer(tmp_path, WINDOW)
+    config = transformers.T5Config(
+        vocab_size=size, d_model=16, d_kv=8, d_ff=16, num_layers=1, num_heads=2,
+        decoder_start_token_id=0, tie_word_embeddings=False,
+    )  # fmt: skip
+    torch.manual_seed(0)
+    model = transformers.T5ForConditionalGeneration(config).eval()
+    model.save_pretrained(tmp_path)
+    (score,) = true([TEXTS[0]], [[TABLE]], str(tmp_path))
+    tokenizer = transformers.AutoTokenizer.from_pretrained(tmp_path)
+    prompt = f"premise: row 1 : Team is Alba | Points is 41 hypothesis: {TEXTS[0]}"
+    with torch.no_grad():
+        start = torch.tensor([[0]])
+        logits = model(**tokenizer(prompt, return_tensors="pt"), decoder_input_ids=start).logits
+    one, zero = (float(logits[0, 0, tokenizer.convert_tokens_to_ids(digit)]) for digit in "10")
+    assert score == pytest.approx(1 / (1 + torch.tensor(zero - one).exp().item()), abs=1e-5)
+
+
+def test_a_text_without_reference_or_table_has_no_score(classifier: str) -> None:
+    source, nothing = SimpleNamespace(tables=(TABLE,)), SimpleNamespace(tables=())
+    items = [
+        SimpleNamespace(text=TEXTS[0], references=(), source=source),
+        SimpleNamespace(text=TEXTS[0], references=(TEXTS[1],), source=nothing),
+        SimpleNamespace(text=" ", references=(TEXTS[1],), source=source),
+    ]
+    first, *others = score_items(items, f"true:{classifier}")
+    assert first is not None and others == [None, None]
+
+
+def test_validate_has_both_in_its_tables(
+    classifier: str, encoder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = write_sets(tmp_path / "data")
+    metrics = [f"true:{classifier}"]
+    try:
+        import bert_score  # noqa: F401
+    except ModuleNotFoundError:
+        pass
+    else:
+        metrics.append(f"bertscore:{encoder}")
+    tokens = [f"data={data}", f"run={tmp_path / 'run'}", "sets=[d2t_human_ratings]", "split=all"]
+    command = parse(ValidateCommand, [*tokens, "verifiers=[]", f"metrics=[{','.join(metrics)}]"])
+    results, _ = validate(command)
+    scorers = results["sets"]["d2t_human_ratings"]["scorers"]
+    assert list(scorers) == [metric.partition(":")[0] for metric in metrics]
+    assert scorers["true"]["model"] == classifier and "pearson" in scorers["true"]["correlation"]
+    page = report(results)
+    assert "| TRUE " in page and f"TRUE by {classifier}" in page
+
+
+@pytest.mark.parametrize(
+    ("metric", "message"),
+    [
+        ("bertscor:x", "no metric 'bertscor:x'; did you mean bertscore?"),
+        ("true", "write true:MODEL, not 'true'"),
+        ("bleu:x", "write bleu, not 'bleu:x'"),
+        ("true:x,true:y", "true is there 2 times"),
+    ],
+)
+def test_metrics_that_cannot_be_are_one_problem(metric: str, message: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        parse(ValidateCommand, [f"metrics=[{metric}]"])
+    assert message in caught.value.problems[0]
+
+
+def test_models_and_packages_that_are_missing_are_one_line(
+    encoder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(TablemendError, match="which of them is support"):  # LABEL_0 and LABEL_1
+        true([TEXTS[0]], [[TABLE]], encoder)
+    command = parse(ValidateCommand, [f"metrics=[true:{tmp_path / 'none'}]", f"run={tmp_path}"])
+    with pytest.raises(TablemendError, match="no checkpoint folder"):
+        validate(command)
+    assert not list(tmp_path.iterdir())
+    real = builtins.__import__
+
+    def without(name: str, *more: object) -> object:
+        if name.startswith("bert_score"):
+            raise ModuleNotFoundError(name, name="bert_score")
+        return real(name, *more)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    model_metrics.load_bertscore.cache_clear()
+    with pytest.raises(TablemendError, match=r"bert_score is not installed: pip install .*bertsc"):
+        bertscore([TEXTS[0]], [[TEXTS[0]]], encoder)
