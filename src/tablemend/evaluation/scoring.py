@@ -12,7 +12,7 @@ from tablemend.errors import TablemendError
 from tablemend.evaluation.systems import ResolvedSystem, hash_examples
 from tablemend.generations import Generations, Scored, ScoredSystems, Stored
 from tablemend.recipe.experiment import Comparison
-from tablemend.records import UNDECIDED, ContextKind, Finding, Judgement
+from tablemend.records import UNDECIDED, ContextKind, Finding, Judgement, Share
 from tablemend.reports.tabulation import (
     RESULTS_VERSION,
     Judgements,
@@ -24,6 +24,8 @@ from tablemend.reports.tabulation import (
 )
 from tablemend.runs import Run, write_json, write_jsonl
 from tablemend.tasks.task import Sample, Scorer, Submission, Task
+from tablemend.tasks.trace_errors import TRACE_ERRORS
+from tablemend.thinking import end_of_thinking
 
 Scorers = Mapping[str | None, Scorer[Any]]
 
@@ -96,11 +98,24 @@ def score(
                 return Judgement(unscored=one.unscored, scorer=task.second_scorer)
             return fault_cut(stored[one.sample.id], task.second_opinion(one), task)
 
+        def with_trace(one: Submission[Any], judgement: Judgement) -> Judgement:
+            """With the share of wrong references in its thought, where that has any to check."""
+            if judgement.unscored or not end_of_thinking(one.text):
+                return judgement
+            trace = task.trace_errors(one.sample, context, one.text)
+            if trace is None or not trace.cited:
+                return judgement
+            wrong[one.sample.id] = trace.findings
+            share = Share(len(trace.findings), trace.cited)
+            return replace(judgement, shares={**judgement.shares, TRACE_ERRORS.name: share})
+
+        wrong: dict[str, tuple[Finding, ...]] = {}
         return {
             one.sample.id: Scored(
                 stored[one.sample.id],
-                fault_cut(stored[one.sample.id], judgement, task),
+                with_trace(one, fault_cut(stored[one.sample.id], judgement, task)),
                 second_opinion(one) if has_second else None,
+                wrong.get(one.sample.id, ()),
             )
             for one, judgement in zip(submissions, judgements, strict=True)
         }
@@ -189,7 +204,8 @@ def write_results(
     (scorer,) = {one.scorer for one in every}  # one for every system
     seen = {name for one in every for name in one.shares}
     optional = ("event", "distractor")
-    metrics = [one for one in task.metrics if one.kind not in optional or one.name in seen]
+    every_metric = (*task.metrics, TRACE_ERRORS)
+    metrics = [one for one in every_metric if one.kind not in optional or one.name in seen]
     metrics += context_metrics(views)
     results: dict[str, Any] = {
         "run": run.path.name,
@@ -232,6 +248,16 @@ def write_results(
     )
     write_jsonl(run.path / "judgements.jsonl", list(_lines(judgements)))
     write_jsonl(run.path / "second_judgements.jsonl", list(_lines(second)))
+    write_jsonl(
+        run.path / "traces.jsonl",
+        [
+            {"example_id": name, "system": system, "context": context, **asdict(finding)}
+            for system, kinds in scored.items()
+            for context, own in kinds.items()
+            for name, one in own.items()
+            for finding in one.wrong_references
+        ],
+    )
     write_json(run.path / "results.json", results)
     kept = ("recipe", "n", "scorer", "cut", "data", "settings", "cost")
     asked = {

@@ -55,14 +55,12 @@ class ValidateCommand(Section):
             yield "data", f"no folder {self.data}"
         kinds = [metric.partition(":")[0] for metric in self.metrics]
         for metric, kind in zip(self.metrics, kinds, strict=True):
-            if kinds.count(kind) > 1:
-                yield "metrics", f"{kind} is there {kinds.count(kind)} times: name each once"
-            elif kind not in (*METRICS, *OF_MODELS):
+            if kind not in (*METRICS, *OF_MODELS):
                 near = nearest(kind, (*METRICS, *OF_MODELS))
                 yield "metrics", f"no metric {metric!r}{near}"
-            elif (kind in OF_MODELS) != bool(metric.partition(":")[2]):
+            elif (kind in OF_MODELS) != (":" in metric) or kinds.count(kind) > 1:
                 how = f"{kind}:MODEL" if kind in OF_MODELS else kind
-                yield "metrics", f"write {how}, not {metric!r}"
+                yield "metrics", f"write {how}, and once, not {metric!r}"
         for verifier in self.verifiers:
             try:
                 verifier_names(verifier)

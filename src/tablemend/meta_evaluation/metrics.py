@@ -158,46 +158,19 @@ def filled_cells(tables: Sequence[Table]) -> list[str]:
 def score_items(items: Sequence[Item], metric: str) -> list[float | None]:
     """A metric of every text; ``None`` where it needs a reference or a table that is not there.
 
-    Args:
-        items: the texts.
-        metric: one of :data:`METRICS`, or one of :data:`OF_MODELS` with its model.
-
-    Raises:
-        TablemendError: a model or a package that is not there.
+    ``metric`` is one of :data:`METRICS`, or one of :data:`OF_MODELS` with its model.
     """
     kind, _, model = metric.partition(":")
-
-    def has_all(item: Item) -> bool:
-        known = any(map(str.strip, item.references)) or kind not in NEED_REFERENCES
-        return bool(item.text.strip() and filled_cells(item.source.tables) and known)
-
-    usable = [has_all(item) for item in items]
-    own = [item for item, use in zip(items, usable, strict=True) if use]
-    texts, tables = [item.text for item in own], [item.source.tables for item in own]
+    cells = [filled_cells(item.source.tables) for item in items]
+    known = [any(map(str.strip, one.references)) or kind not in NEED_REFERENCES for one in items]
+    usable = [i for i, item in enumerate(items) if item.text.strip() and cells[i] and known[i]]
+    own = [items[i] for i in usable]
     if kind in OF_MODELS:
         from tablemend.meta_evaluation import model_metrics
 
-        second = tables if kind == "true" else [item.references for item in own]
-        found = iter(getattr(model_metrics, kind)(texts, second, model))
+        second = [one.source.tables if kind == "true" else one.references for one in own]
+        found = getattr(model_metrics, kind)([one.text for one in own], second, model)
     else:
-        found = (
-            METRICS[kind](item.text, item.references, filled_cells(item.source.tables))
-            for item in own
-        )
-    return [next(found) if use else None for use in usable]
-
-
-def check_metric(metric: str) -> None:
-    """Load what a metric needs: what is missing is said before anything is scored.
-
-    Raises:
-        TablemendError: a model or a package that is not there.
-        ModuleNotFoundError: no sacrebleu.
-    """
-    kind, _, model = metric.partition(":")
-    if kind == "bleu":
-        bleu("", [""])
-    if kind in OF_MODELS:
-        from tablemend.meta_evaluation import model_metrics
-
-        getattr(model_metrics, f"load_{kind}")(model)
+        found = [METRICS[kind](items[i].text, items[i].references, cells[i]) for i in usable]
+    scores = dict(zip(usable, found, strict=True))
+    return [scores.get(i) for i in range(len(items))]

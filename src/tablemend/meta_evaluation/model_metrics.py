@@ -7,13 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import chain
 from typing import Any
 
 import torch
-from transformers import AutoModelForSeq2SeqLM, AutoModelForSequenceClassification
+from transformers import AutoModelForSequenceClassification
 
 from tablemend.backends.checkpoints import Checkpoint
-from tablemend.backends.loading import load, named_failures, read_config, text_window
+from tablemend.backends.loading import (
+    TextModel,
+    load,
+    named_failures,
+    read_config,
+    text_window,
+)
 from tablemend.errors import TablemendError, not_installed
 from tablemend.tables.serialisations import serialise
 from tablemend.tables.table import Table
@@ -39,8 +46,7 @@ def load_bertscore(model: str) -> tuple[Any, int]:
         raise TablemendError(not_installed("bert_score")) from error
     checkpoint = Checkpoint.parse(model)
     config = read_config(checkpoint)
-    name = checkpoint.path.rstrip("/")
-    tuned = model2layers.get(name) or model2layers.get(name.rpartition("/")[2])
+    tuned = model2layers.get(model) or model2layers.get(model.rstrip("/").rpartition("/")[2])
     with named_failures(checkpoint):
         scorer = BERTScorer(checkpoint.path, num_layers=tuned or config.num_hidden_layers)
     window = text_window(config, scorer._tokenizer)
@@ -51,31 +57,25 @@ def load_bertscore(model: str) -> tuple[Any, int]:
 def bertscore(texts: Sequence[str], references: Sequence[Sequence[str]], model: str) -> Scores:
     """BERTScore's F of each text and its best reference (Zhang et al. 2020), by bert-score.
 
-    Neither weighted by rarity nor rescaled.
-
-    Args:
-        texts: not empty.
-        references: what people wrote, at least one text each that is not empty.
-        model: folder or Hub name of an encoder.
-
-    Raises:
-        TablemendError: as :func:`load_bertscore`.
+    Neither weighted by rarity nor rescaled; ``model`` is the folder or Hub name of an encoder.
     """
     scorer, window = load_bertscore(model)
 
     def fits(text: str) -> bool:
-        return len(scorer._tokenizer(text, verbose=False)["input_ids"]) <= window
+        return 0 < len(scorer._tokenizer(text, verbose=False)["input_ids"]) <= window
 
     read = [[one for one in own if one.strip() and fits(one)] for own in references]
-    usable = [bool(own) and fits(text) for text, own in zip(texts, read, strict=True)]
-    asked = [(t, own) for t, own, use in zip(texts, read, usable, strict=True) if use]
-    found = scorer.score(*map(list, zip(*asked, strict=True)))[2].tolist() if asked else []
-    scores = iter(found)
-    return [next(scores) if use else None for use in usable]
+    asked = [i for i, text in enumerate(texts) if read[i] and fits(text)]
+    scores: Scores = [None] * len(texts)
+    if asked:
+        found = scorer.score([texts[i] for i in asked], [read[i] for i in asked])[2].tolist()
+        for i, score in zip(asked, found, strict=True):
+            scores[i] = score
+    return scores
 
 
 @lru_cache(maxsize=1)
-def load_true(model: str) -> tuple[Any, int]:
+def load_true(model: str) -> tuple[TextModel, int]:
     """A model of inference, and which of its outputs means that the text follows.
 
     Raises:
@@ -83,8 +83,6 @@ def load_true(model: str) -> tuple[Any, int]:
     """
     checkpoint = Checkpoint.parse(model)
     config = read_config(checkpoint)
-    if config.is_encoder_decoder:
-        return load(checkpoint, AutoModelForSeq2SeqLM), 0
     place = read_labels(model, config.id2label).index("supported")
     return load(checkpoint, AutoModelForSequenceClassification), place
 
@@ -93,34 +91,18 @@ def load_true(model: str) -> tuple[Any, int]:
 def true(texts: Sequence[str], tables: Sequence[Sequence[Table]], model: str) -> Scores:
     """TRUE: how sure a model of inference is that a text follows from its whole table, 0 to 1.
 
-    Honovich et al. 2022. A T5 such as theirs answers 1 or 0 to ``premise: ... hypothesis: ...``; of
-    a sequence-pair classifier the output for entailment counts.
-
-    Args:
-        texts: the hypotheses.
-        tables: the premises, row by row ``column is cell``.
-        model: folder or Hub name, such as google/t5_xxl_true_nli_mixture.
-
-    Raises:
-        TablemendError: as :func:`load_true`.
+    Honovich et al. 2022; ``model`` is the folder or Hub name of a classifier of pairs with an
+    output for entailment.
     """
     loaded, place = load_true(model)
-    tokenizer, more = loaded.tokenizer, {}
     scores: Scores = []
     for text, own in zip(texts, tables, strict=True):
-        premise = "\n".join(serialise(table, "indexed_row_major") for table in own)
-        pair = (premise, text)
-        if loaded.model.config.is_encoder_decoder:
-            pair = (f"premise: {premise} hypothesis: {text}", None)
-            start = loaded.model.config.decoder_start_token_id
-            more = {"decoder_input_ids": torch.tensor([[start]], device=loaded.device)}
-        inputs = tokenizer(*pair, return_tensors="pt", verbose=False).to(loaded.device)
+        parts = ((table.title, serialise(table, "indexed_row_major")) for table in own)
+        premise = "\n".join(filter(None, chain.from_iterable(parts)))
+        inputs = loaded.tokenizer(premise, text, return_tensors="pt", verbose=False)
         if inputs["input_ids"].shape[1] > loaded.window:
             scores.append(None)
             continue
-        logits = loaded.model(**inputs, **more).logits.float()
-        if more:
-            ids = [tokenizer(one, add_special_tokens=False)["input_ids"][-1] for one in "10"]
-            logits = logits[:, 0, ids]
-        scores.append(float(logits.softmax(-1)[0, place]))
+        logits = loaded.model(**inputs.to(loaded.device)).logits
+        scores.append(float(logits.float().softmax(-1)[0, place]))
     return scores

@@ -13,7 +13,7 @@ from tablemend.datasets.labelled_texts import draw, file_of, read_set, split_of
 from tablemend.meta_evaluation.agreement import score_metric, score_verifier
 from tablemend.meta_evaluation.command import INJECTION, ValidateCommand
 from tablemend.meta_evaluation.injection_study import SOURCES, study
-from tablemend.meta_evaluation.metrics import check_metric
+from tablemend.meta_evaluation.metrics import bleu, score_items
 from tablemend.records import CLAIM_ERRORS, VERDICTS
 from tablemend.reports import rendering
 from tablemend.reports.content import DASH, percent, with_interval
@@ -31,8 +31,10 @@ def validate(command: ValidateCommand) -> tuple[dict[str, Any], Path]:
     data, run = Path(command.data), command.folder
     if command.page:
         rendering.read_page(Path(command.page), KNOWN)
-    for metric in {*command.metrics, *(("bleu",) if INJECTION in command.sets else ())}:
-        check_metric(metric)  # a missing extra or model is said now, not after hours
+    if INJECTION in command.sets or "bleu" in command.metrics:
+        bleu("", [""])  # a missing extra is said now, not after hours
+    for metric in command.metrics:
+        score_items((), metric)  # and so is a missing model
     read = {name: read_set(name, data) for name in command.sets if name != INJECTION}
     for line in (line for _, left_out in read.values() for line in left_out):
         print(f"left out: {line}", file=sys.stderr)

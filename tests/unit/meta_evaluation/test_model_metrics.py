@@ -20,10 +20,10 @@ from tablemend.meta_evaluation.model_metrics import bertscore, true  # noqa: E40
 from tablemend.meta_evaluation.validate import report, validate  # noqa: E402
 from tablemend.tables.table import Table  # noqa: E402
 from tests.support.made_up_sets import write_sets  # noqa: E402
-from tests.support.tiny_encoders import save_bert_tokenizer, tiny_bert_config  # noqa: E402
+from tests.support.tiny_encoders import tiny_bert_config  # noqa: E402
 
 WINDOW = 512
-TABLE = Table(("Team", "Points"), (("Alba", "41"),))
+TABLE = Table(("Team", "Points"), (("Alba", "41"),), "Final")
 TEXTS = ("Alba won 41", "Sella lost", "41 points for Alba")
 
 
@@ -74,30 +74,11 @@ def test_true_is_the_share_of_entailment_given_the_whole_table(classifier: str) 
     scores = true([TEXTS[0], "Alba " * WINDOW], [[TABLE]] * 2, classifier)
     tokenizer = transformers.AutoTokenizer.from_pretrained(classifier)
     model = transformers.AutoModelForSequenceClassification.from_pretrained(classifier).eval()
-    premise = "row 1 : Team is Alba | Points is 41"
+    premise = "Final\ncol : Team | Points row 1 : Alba | 41"
     with torch.no_grad():
         logits = model(**tokenizer(premise, TEXTS[0], return_tensors="pt")).logits
     assert scores[0] == pytest.approx(float(logits.softmax(-1)[0, 1]), abs=1e-5)
     assert scores[1] is None
-
-
-def test_true_asks_a_t5_for_1_or_0(tmp_path: Path) -> None:
-    size = save_bert_tokenizer(tmp_path, WINDOW)
-    config = transformers.T5Config(
-        vocab_size=size, d_model=16, d_kv=8, d_ff=16, num_layers=1, num_heads=2,
-        decoder_start_token_id=0, tie_word_embeddings=False,
-    )  # fmt: skip
-    torch.manual_seed(0)
-    model = transformers.T5ForConditionalGeneration(config).eval()
-    model.save_pretrained(tmp_path)
-    (score,) = true([TEXTS[0]], [[TABLE]], str(tmp_path))
-    tokenizer = transformers.AutoTokenizer.from_pretrained(tmp_path)
-    prompt = f"premise: row 1 : Team is Alba | Points is 41 hypothesis: {TEXTS[0]}"
-    with torch.no_grad():
-        start = torch.tensor([[0]])
-        logits = model(**tokenizer(prompt, return_tensors="pt"), decoder_input_ids=start).logits
-    one, zero = (float(logits[0, 0, tokenizer.convert_tokens_to_ids(digit)]) for digit in "10")
-    assert score == pytest.approx(1 / (1 + torch.tensor(zero - one).exp().item()), abs=1e-5)
 
 
 def test_a_text_without_reference_or_table_has_no_score(classifier: str) -> None:
@@ -129,16 +110,16 @@ def test_validate_has_both_in_its_tables(
     assert list(scorers) == [metric.partition(":")[0] for metric in metrics]
     assert scorers["true"]["model"] == classifier and "pearson" in scorers["true"]["correlation"]
     page = report(results)
-    assert "| TRUE " in page and f"TRUE by {classifier}" in page
+    assert "TRUE |" in page and f"TRUE by {classifier}" in page
 
 
 @pytest.mark.parametrize(
     ("metric", "message"),
     [
         ("bertscor:x", "no metric 'bertscor:x'; did you mean bertscore?"),
-        ("true", "write true:MODEL, not 'true'"),
-        ("bleu:x", "write bleu, not 'bleu:x'"),
-        ("true:x,true:y", "true is there 2 times"),
+        ("bertscore", "write bertscore:MODEL, and once, not 'bertscore'"),
+        ("bleu:x", "write bleu, and once, not 'bleu:x'"),
+        ("true:x,true:y", "write true:MODEL, and once"),
     ],
 )
 def test_metrics_that_cannot_be_are_one_problem(metric: str, message: str) -> None:

@@ -119,21 +119,28 @@ def write_release_report(run: Path, source: Path, strategy: Strategy = "tot") ->
     """
     release = read_release(source, strategy)
     figures: dict[str, dict[Domain, dict[str, Any]]] = {}
-    for who in ("people", "models", "references"):
+    tables: list[Part] = []
+    for who, numbers in (
+        ("references", ()),
+        ("people", (4, 5, 11, 12, 13, 14)),
+        ("models", (6, 7)),
+    ):
         said = units(release.pairs, getattr(release, who))
-        by_domain = {d: [one for one in said if one.pair.domain == d] for d in DIMENSIONS}
-        figures[who] = {domain: _figures(own) for domain, own in by_domain.items() if own}
-    if "hotel" in figures["people"] and "hotel" in figures["references"]:
-        figures["people"]["hotel"]["references"] = figures["references"]["hotel"]["jaccard"]
-    who_did = list(_who(release.pairs, [*release.people, *release.models]))
-    people = [one for one in _tables(figures["people"]) if one.number not in (6, 7)]
-    models = list(_tables(figures["models"])) if figures["models"] else []
-    models = [one for one in models if one.number in (6, 7)]
-    text = _markdown(
-        f"the authors' release, {strategy}", who_did, [*people, *models], figures["people"]
-    )
+        domains = {one.pair.domain for one in said}
+        figures[who] = {
+            domain: _figures([one for one in said if one.pair.domain == domain])
+            for domain in DIMENSIONS
+            if domain in domains
+        }
+        if who == "people" and "hotel" in figures[who]:
+            figures[who]["hotel"]["references"] = figures["references"]["hotel"]["jaccard"]
+        own = _tables(figures[who]) if domains else ()
+        tables += [one for one in own if one.number in numbers]
+    did = list(_who(release.pairs, [*release.people, *release.models]))
+    whose = "published; of other models in Tables 6 and 7"
+    text = _markdown("the authors' release", did, tables, figures["people"], whose)
     write_text(run / "annotations.md", text)
-    write_json(run / "annotations.json", {"annotators": who_did, **figures})
+    write_json(run / "annotations.json", {"annotators": did, **figures})
     return text
 
 

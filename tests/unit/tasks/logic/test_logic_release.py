@@ -137,7 +137,7 @@ def test_the_report_keeps_people_and_models_apart(folder: Path, tmp_path: Path) 
     ("path", "content", "what"),
     [
         ("Logic/data/input_output.csv", "input,output\n", "no column model"),
-        ("Logic/evaluation/gold_label/edu_kees.csv", None, "edu_kees.csv"),
+        ("Trivago/data/data_processed.tsv", None, "data_processed.tsv"),
         (
             "LLMs/results/logic/results_tot_gpt-9.json",
             '[{"input": "x", "output": "y", "predicted_category": "A", "reasoning": [["", ""]]}]',
@@ -155,5 +155,5 @@ def test_a_folder_that_is_not_the_release_is_refused(
     with pytest.raises(TablemendError, match=what) as error:
         read_release(folder)
     assert "\n" not in str(error.value)
-    with pytest.raises(TablemendError, match="has neither"):
+    with pytest.raises(TablemendError, match="has no references or no answers"):
         read_release(folder / "LLMs")
