@@ -14,13 +14,7 @@ import torch
 from transformers import AutoModelForSequenceClassification
 
 from tablemend.backends.checkpoints import Checkpoint
-from tablemend.backends.loading import (
-    TextModel,
-    load,
-    named_failures,
-    read_config,
-    text_window,
-)
+from tablemend.backends.loading import load, named_failures, read_config, text_window
 from tablemend.errors import TablemendError, not_installed
 from tablemend.tables.serialisations import serialise
 from tablemend.tables.table import Table
@@ -30,14 +24,10 @@ Scores = list[float | None]
 
 
 @lru_cache(maxsize=1)
-def load_bertscore(model: str) -> tuple[Any, int]:
+def _load_bertscore(model: str) -> tuple[Any, int]:
     """bert-score's scorer of an encoder, and how many tokens that reads.
 
-    Of encoders that its authors tuned it takes their layer (also in a folder of that name), else
-    the last.
-
-    Raises:
-        TablemendError: the package is missing, or the encoder cannot be used.
+    The layer is the one that its authors tuned, also of a folder of that name, else the last.
     """
     try:
         from bert_score import BERTScorer
@@ -58,32 +48,29 @@ def bertscore(texts: Sequence[str], references: Sequence[Sequence[str]], model: 
     """BERTScore's F of each text and its best reference (Zhang et al. 2020), by bert-score.
 
     Neither weighted by rarity nor rescaled; ``model`` is the folder or Hub name of an encoder.
+
+    Raises:
+        TablemendError: the package is missing, or the encoder cannot be used.
     """
-    scorer, window = load_bertscore(model)
+    scorer, window = _load_bertscore(model)
 
     def fits(text: str) -> bool:
         return 0 < len(scorer._tokenizer(text, verbose=False)["input_ids"]) <= window
 
     read = [[one for one in own if one.strip() and fits(one)] for own in references]
     asked = [i for i, text in enumerate(texts) if read[i] and fits(text)]
-    scores: Scores = [None] * len(texts)
-    if asked:
-        found = scorer.score([texts[i] for i in asked], [read[i] for i in asked])[2].tolist()
-        for i, score in zip(asked, found, strict=True):
-            scores[i] = score
-    return scores
+    if not asked:
+        return [None] * len(texts)
+    found = scorer.score([texts[i] for i in asked], [read[i] for i in asked])[2].tolist()
+    scores = dict(zip(asked, found, strict=True))
+    return [scores.get(i) for i in range(len(texts))]
 
 
 @lru_cache(maxsize=1)
-def load_true(model: str) -> tuple[TextModel, int]:
-    """A model of inference, and which of its outputs means that the text follows.
-
-    Raises:
-        TablemendError: no such model, or labels that do not say which is entailment.
-    """
+def _load_true(model: str) -> tuple[Any, int]:
+    """A model of inference, and which of its outputs means that the text follows."""
     checkpoint = Checkpoint.parse(model)
-    config = read_config(checkpoint)
-    place = read_labels(model, config.id2label).index("supported")
+    place = read_labels(model, read_config(checkpoint).id2label).index("supported")
     return load(checkpoint, AutoModelForSequenceClassification), place
 
 
@@ -93,8 +80,11 @@ def true(texts: Sequence[str], tables: Sequence[Sequence[Table]], model: str) ->
 
     Honovich et al. 2022; ``model`` is the folder or Hub name of a classifier of pairs with an
     output for entailment.
+
+    Raises:
+        TablemendError: no such model, or labels that do not say which is entailment.
     """
-    loaded, place = load_true(model)
+    loaded, place = _load_true(model)
     scores: Scores = []
     for text, own in zip(texts, tables, strict=True):
         parts = ((table.title, serialise(table, "indexed_row_major")) for table in own)

@@ -444,8 +444,8 @@ class Reward(Section):
     quoted twice (F1); with thinking: quote alone."""
 
     trace: float = Field(default=0.0, ge=0)
-    """What wrong references in the thought cost: a factor (1 + trace * right) / (1 + trace) on all
-    the rest; right is the share of what the thought cites that is so (docs/evaluation.md)."""
+    """What wrong references in the thought cost: trace / (1 + trace) of all the rest, times their
+    share of what the thought cites (docs/evaluation.md)."""
 
     def conflicts(self) -> Iterator[tuple[str, str]]:
         weights = self.model_dump(exclude={"trace"}).values()

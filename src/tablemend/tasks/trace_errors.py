@@ -83,6 +83,7 @@ def read_trace(
         if start >= 0:
             reader.cited += 1
             quoted += [name for name, (a, b) in places if a < start + len(line) and start < b]
+            quoted += [name for name in reader.names if name in line.casefold()]
         elif "|" in line:
             listed = reader.read_list(line) or listed
         else:
@@ -107,7 +108,7 @@ class _Reader:
         self.names: dict[str, list[int]] = {}
         for index in filled_rows(table):
             name = (table.rows[index][self.key] or "").casefold().strip()
-            if len(name) > 2 and any(map(str.isalpha, name)):
+            if len(name) > 1 and any(map(str.isalpha, name)):
                 self.names.setdefault(name, []).append(index)
         self.longest = sorted(self.names, key=len, reverse=True)
         self.columns = {header_key(name): at for at, name in enumerate(table.columns)}
@@ -164,7 +165,7 @@ class _Reader:
         words = item.split()
         for start in range(len(words)):  # a name that was cut short, of one row alone
             tail = " ".join(words[start:]).casefold()
-            longer = [name for name in self.longest if name.startswith(f"{tail} ")]
+            longer = [name for name in self.longest if f" {tail} " in f" {name} "]
             if len(longer) == 1 and len(tail) > 3:
                 return longer[0], " ".join(words[:start])
         return None, item
@@ -175,13 +176,15 @@ class _Reader:
         """A value of a row, in a column, in several one after another, or in any."""
         self.cited += 1
         rows = [self.table.rows[row] for row in self.names.get(name or "", ())]
-        if isinstance(at, int):
+        if isinstance(at, int) and at != self.key:
             cells = [row[at] for row in rows]
-        elif at is None or None in at:
+        elif at is None or isinstance(at, int) or None in at:  # in any, as behind its own name
             cells = [cell for row in rows for cell in row]
         else:
             cells = [" ".join(row[one] or "" for one in at if one is not None) for row in rows]
-        if (rows and not value) or any(same_value(value, cell) for cell in cells):
+        part = rf"(?<![\w.,]){re.escape(value)}(?![.,]?\w)"  # such as the year of a date
+        right = (same_value(value, c) or re.search(part, c or "", re.IGNORECASE) for c in cells)
+        if (rows and not value) or any(right):
             return
         row = self.names[name][0] if name else None
         column = self.table.columns[at] if isinstance(at, int) else None

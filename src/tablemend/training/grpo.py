@@ -75,8 +75,7 @@ def prepare(config: GrpoExperiment, run: Run, tokenizer: Tokenizer) -> PreparedD
 
 def reward_of(config: GrpoExperiment) -> Reward[Any]:
     """What pays the answers."""
-    weights = config.grpo.reward.model_dump(exclude={"trace"})
-    task = config.task_of()
+    weights, task = config.grpo.reward.model_dump(exclude={"trace"}), config.task_of()
     reward = task.reward(weights, config.thinking, config.train.prompt)
     trace = config.grpo.reward.trace
     return TraceReward(task, reward, trace) if trace else reward
@@ -85,23 +84,24 @@ def reward_of(config: GrpoExperiment) -> Reward[Any]:
 class TraceReward:
     """A reward that wrong references in the thought lower; a part ``trace`` where it cites any.
 
-    Correct ones alone earn nothing: a policy would quote the table and answer nothing.
+    Right ones alone earn nothing: a policy would quote the table and answer nothing.
     """
 
     def __init__(self, task: Task[Any], reward: Reward[Any], weight: float) -> None:
-        self.name = f"{reward.name}, trace {weight:g}"
-        self.gold = reward.gold
+        self.name, self.gold = f"{reward.name}, trace {weight:g}", reward.gold
         self._task, self._reward, self._weight = task, reward, weight
 
     def score(self, sample: Any, view: str, text: str) -> Score:
         """What an answer earns."""
-        score = self._reward.score(sample, view, text)
-        trace = self._task.trace_errors(sample, view, text)
+        score, trace = (
+            self._reward.score(sample, view, text),
+            self._task.trace_errors(sample, view, text),
+        )
         if trace is None or not trace.cited:
             return score
         right = 1 - len(trace.findings) / trace.cited
-        paid = score.reward * (1 + self._weight * right) / (1 + self._weight)
-        return Score({**score.parts, "trace": right}, paid if right < 1 else score.reward)
+        lost = self._weight * (1 - right) / (1 + self._weight)
+        return Score({**score.parts, "trace": right}, score.reward * (1 - lost))
 
 
 def _payable(

@@ -145,6 +145,6 @@ def test_models_and_packages_that_are_missing_are_one_line(
         return real(name, *more)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    model_metrics.load_bertscore.cache_clear()
+    model_metrics._load_bertscore.cache_clear()
     with pytest.raises(TablemendError, match=r"bert_score is not installed: pip install .*bertsc"):
         bertscore([TEXTS[0]], [[TEXTS[0]]], encoder)

@@ -34,10 +34,7 @@ Strategy = Literal["zero_shot", "few_shot", "cot", "tot"]
 
 
 class Release(NamedTuple):
-    """Pairs with reference labels, and who annotated them.
-
-    A pair that the references leave undefined (an unfinished output) has no label.
-    """
+    """Pairs with reference labels, none where they are left undefined, and who annotated them."""
 
     pairs: list[Pair]
     references: list[Annotation]
@@ -80,19 +77,16 @@ def read_release(folder: Path, strategy: Strategy = "tot") -> Release:
         if not base.is_dir():
             continue
         rows = _table(folder / path, "input", "output", "model", number)
-        numbered = ((_BLOCK.fullmatch(row[number].strip()), row) for row in rows)
-        found_pairs = {  # rows without a number were for pilots
+        numbers = [_BLOCK.fullmatch(row[number].strip()) for row in rows]  # none of a pilot's
+        bare = {
             int(match[1]): Pair(domain, row["input"], row["output"], row["model"])
-            for match, row in numbered
+            for match, row in zip(numbers, rows, strict=True)
             if match
         }
-        bare = dict(sorted(found_pairs.items()))
         gold = _answered(domain, base.glob("*/gold_label/*.csv"))
         crowd = base.glob("*/crowdsourcing/*.csv"), base.glob("*/*annotations/*.csv")
-        said = defaultdict[str, list[Annotation]](list)
-        for one in _annotations(gold, "reference", bare):
-            said[one.pair].append(one)
-        pairs = {key: _with_labels(pair, said[pair.id]) for key, pair in bare.items()}
+        said = [*_annotations(gold, "reference", bare)]
+        pairs = {key: _with_labels(bare[key], said) for key in sorted(bare)}
         found.pairs.extend(pairs.values())
         found.references.extend(_annotations(gold, "reference", pairs))
         found.people.extend(_annotations(_answered(domain, chain(*crowd)), "person", pairs))
@@ -133,9 +127,10 @@ def _answered(domain: Domain, paths: Iterable[Path]) -> list[dict[str, str]]:
 
 def _with_labels(pair: Pair, said: Sequence[Annotation]) -> Pair:
     """The two commonest labels count, and one reference that finds an ambiguity is enough."""
-    votes = Counter(one.relation for one in said if one.relation is not None)
+    own = [one for one in said if one.pair == pair.id]
+    votes = Counter(one.relation for one in own if one.relation is not None)
+    asked = [one.path[AMBIGUOUS] for one in own if AMBIGUOUS in one.path]
     labels = tuple(label for label, _ in votes.most_common(2))
-    asked = [one.path[AMBIGUOUS] for one in said if AMBIGUOUS in one.path]
     return replace(pair, labels=labels, ambiguous=any(asked) if asked else None)
 
 

@@ -105,40 +105,33 @@ def write_annotation_report(run: Path, more: Sequence[str] = (), passed: bool = 
     if not figures:
         raise TablemendError(f"{run}: no annotation has a relation: see why in {ANNOTATIONS}")
     who = list(_who(pairs, found))
-    text = _markdown(f"run {run.name}", who, _tables(figures), figures)
+    text = _markdown(f"run {run.name}", who, figures)
     write_text(run / "annotations.md", text)
     write_json(run / "annotations.json", {"annotators": who, **figures})
     return text
 
 
 def write_release_report(run: Path, source: Path, strategy: Strategy = "tot") -> str:
-    """The same of the authors' release: people in Tables 4, 5 and 11-14, models in 6 and 7.
+    """The same of the authors' release: of all people, and by model.
 
     Raises:
         TablemendError: a folder that is not the release, or a file of it that cannot be read.
     """
     release = read_release(source, strategy)
-    figures: dict[str, dict[Domain, dict[str, Any]]] = {}
-    tables: list[Part] = []
-    for who, numbers in (
-        ("references", ()),
-        ("people", (4, 5, 11, 12, 13, 14)),
-        ("models", (6, 7)),
-    ):
-        said = units(release.pairs, getattr(release, who))
-        domains = {one.pair.domain for one in said}
-        figures[who] = {
-            domain: _figures([one for one in said if one.pair.domain == domain])
-            for domain in DIMENSIONS
-            if domain in domains
-        }
-        if who == "people" and "hotel" in figures[who]:
-            figures[who]["hotel"]["references"] = figures["references"]["hotel"]["jaccard"]
-        own = _tables(figures[who]) if domains else ()
-        tables += [one for one in own if one.number in numbers]
+    figures: dict[Domain, dict[str, Any]] = {}
+    for domain in DIMENSIONS:
+        pairs = [one for one in release.pairs if one.domain == domain]
+        if people := units(pairs, release.people):
+            models = units(pairs, release.models)
+            figures[domain] = _figures(people) | {
+                "annotators": _figures(models)["annotators"] if models else {},
+                "references": [
+                    jaccard(units(pairs, release.references), kind) for kind in KIND_WORDS
+                ],
+            }
     did = list(_who(release.pairs, [*release.people, *release.models]))
     whose = "published; of other models in Tables 6 and 7"
-    text = _markdown("the authors' release", did, tables, figures["people"], whose)
+    text = _markdown("the authors' release", did, figures, whose)
     write_text(run / "annotations.md", text)
     write_json(run / "annotations.json", {"annotators": did, **figures})
     return text
@@ -363,12 +356,11 @@ def published() -> tuple[str, list[Part]]:
 def _markdown(
     run: str,
     who: Sequence[Mapping[str, Any]],
-    tables: Iterable[Part],
     figures: Mapping[Domain, Mapping[str, Any]],
     whose: str = "published, on other pairs and annotators",
 ) -> str:
     """Our tables, each with the published one of its number below, unless nobody annotated that."""
-    parts = list(tables)
+    parts = list(_tables(figures))
     paper, theirs = published()
     shown = [(one, f"{one.title}: measured here") for one in parts]
     for one in theirs:
@@ -441,7 +433,7 @@ def _highlights(own: Mapping[str, Any]) -> Iterator[Part]:
     for title, key in (("Jaccard index", "mean"), ("both highlight nothing", "empty")):
         lines.append([title, *(_two(one[key]) for one in own["jaccard"].values())])
     if references := own.get("references"):
-        lines.append(["references", *(_two(one["mean"]) for one in references.values())])
+        lines.append(["references", *(_two(one["mean"]) for one in references)])
     yield Part(13, "Jaccard index of highlights, hotel domain", lines)
 
 
