@@ -1,9 +1,8 @@
 """Data referencing errors of a thought: cells that it cites wrongly, rows that its list leaves out.
 
 Yang et al. 2026, "When LLMs Read Tables Carelessly: Measuring and Reducing Data Referencing
-Errors" (ACL 2026, arXiv 2606.32029), who find them with models. By program three forms are read,
-and nothing else: lists of rows (``Points: 41 Alba | 37 Sella``, rows of a Markdown table), lines
-quoted word for word from a text, and clauses such as ``Points of Sella are 39``.
+Errors" (ACL 2026, arXiv 2606.32029), who find them with models. By program lists of rows are read
+(``Points: 41 Alba | 37 Sella``, rows of a Markdown table) and lines quoted from a text; no prose.
 """
 
 from __future__ import annotations
@@ -16,8 +15,8 @@ from tablemend.detector.keys import filled_rows, primary_key
 from tablemend.records import Finding, Metric
 from tablemend.tables.table import Table
 from tablemend.thinking import end_of_thinking, without_tags
-from tablemend.values.cells import read_value, same_value
-from tablemend.values.text import Span, header_key, sentence_spans
+from tablemend.values.cells import same_value
+from tablemend.values.text import header_key
 
 TRACE_ERRORS = Metric(
     "trace_errors",
@@ -31,16 +30,8 @@ SHORTEST_QUOTE = 20
 """Characters of a line that counts as quoted."""
 
 _ORDER = re.compile(r",?\s*\b(?:a|de)scending\b", re.IGNORECASE)
-_CLAUSES = re.compile(r"; |, (?=and\b|but\b|while\b)")
-_SAYS = r"(?:is|was|are|were|=|:)\s*([^,;=:]+)"
-_OPEN = re.compile(
-    r"[?<>+]|\b(?:if|not|n't|than|more|less|fewer|between|difference|sum|total|average|mean|would"
-    r"|should|could|may|might|wait|check|assum\w*|suppos\w*|maybe|perhaps|or|count\w*)\b",
-    re.IGNORECASE,
-)
 _ARTICLE = re.compile(r"\b(?:the|an?)\s*$", re.IGNORECASE)
 _JOINT = " :=-\u2013\u2014(),[]"
-_QUOTES = " .!*_`\"'\u201c\u201d"
 
 
 class Trace(NamedTuple):
@@ -61,7 +52,7 @@ def read_trace(
     table: Table,
     wanted: Sequence[str | None] = (),
     text: str = "",
-    places: Sequence[tuple[str, Span]] = (),
+    places: Sequence[tuple[str, tuple[int, int]]] = (),
 ) -> Trace:
     """Compare the thought of an answer with the table that it is about.
 
@@ -86,10 +77,6 @@ def read_trace(
             quoted += [name for name in reader.names if name in line.casefold()]
         elif "|" in line:
             listed = reader.read_list(line) or listed
-        else:
-            for a, b in sentence_spans(line):
-                for clause in _CLAUSES.split(line[a:b]):
-                    reader.read_clause(clause)
     if not listed and 2 * reader.cited > len(lines):
         listed = {name.casefold() for name in quoted}
     for name in filter(None, wanted if listed else ()):
@@ -101,7 +88,7 @@ def read_trace(
 
 
 class _Reader:
-    """Reads lines and clauses, and counts what they cite."""
+    """Reads lists, and counts what they cite."""
 
     def __init__(self, table: Table) -> None:
         self.table, self.key = table, primary_key(table) if table.rows else 0
@@ -126,33 +113,13 @@ class _Reader:
         read = [self._split(item.strip(_JOINT)) for item in rest.split("|") if item.strip(_JOINT)]
         named = {name for name, _ in read if name is not None}
         if not first.strip() and len(named) == 1:
-            (name,) = named
-            for value in (value for one, value in read if one is None):
-                self._cite(name, None, value, line)
+            for value in (value for name, value in read if name is None):
+                self._cite(next(iter(named)), None, value, line)
         elif first.strip() and 2 * sum(name is not None for name, _ in read) >= len(read):
             for name, value in read:
                 self._cite(name, asked if len(asked) > 1 else asked[0], value, line)
             return named
         return set()
-
-    def read_clause(self, clause: str) -> None:
-        """``Points of Sella are 39``, ``Sella: Points = 39``, of one row; all else is let be."""
-        rest, named = clause, list[str]()
-        for name in self.longest:
-            word = rf"(?<!\w){re.escape(name)}(?!\w)"
-            if (cut := re.sub(word, "\0", rest, flags=re.IGNORECASE)) != rest:
-                rest, named = cut, [*named, name]
-        if len(named) != 1 or _OPEN.search(clause):
-            return
-        for at, header in enumerate(self.table.columns):
-            of = rf"(?<!\w){re.escape(header)}\s*(?:(?:of|for|in)\s+(?:the\s+)?\0\s*)?{_SAYS}"
-            for match in re.finditer(of, rest, re.IGNORECASE) if at != self.key else ():
-                value = match[1].strip(_QUOTES)
-                number, cells = read_value(value).number, [row[at] for row in self.table.rows]
-                numbers = sum(read_value(cell).number is not None for cell in cells)
-                amount = number is not None and not number.bound and 2 * numbers > len(cells)
-                if amount or any(same_value(value, cell) for cell in cells):
-                    self._cite(named[0], at, value, clause)
 
     def _split(self, item: str) -> tuple[str | None, str]:
         """The row that an item begins or ends with, and what else it says."""
