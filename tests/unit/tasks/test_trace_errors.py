@@ -8,7 +8,6 @@ import pytest
 
 from tablemend.config import Source
 from tablemend.errors import NoTarget
-from tablemend.records import Example
 from tablemend.tables.table import Table
 from tablemend.tasks.all_tasks import TASKS
 from tablemend.tasks.tablehallu.task import TableGeneration
@@ -21,21 +20,17 @@ TABLE = Table(
 )
 
 
-def wrong(row: str | None, column: str | None, expected: str | None, got: str) -> list[object]:
-    return [(row, column, expected, got)]
-
-
 @pytest.mark.parametrize(
     ("thought", "cited", "expected"),
     [
         ("Points: 41 Alba | 37 Sella | 12 Northern Vey", 3, []),
-        ("Points: 41 Alba | 73 Sella | 12 Northern", 3, wrong("Sella", "Points", "37", "73")),
-        ("over 30: 41 Alba | 12 Sella", 2, wrong("Sella", None, None, "12")),  # in no column
-        ("Points: 41 Alba | 40 Nobody | 37 Sella", 3, wrong(None, "Points", None, "40 Nobody")),
+        ("Points: 41 Alba | 73 Sella | 12 Northern", 3, [("Sella", "Points", "37", "73")]),
+        ("over 30: 41 Alba | 12 Sella", 2, [("Sella", None, None, "12")]),  # in no column
+        ("Points: 41 Alba | 40 Nobody | 37 Sella", 3, [(None, "Points", None, "40 Nobody")]),
         ("Points, Coach: 41 Ida Vey Alba | 1 Jo Rand Sella", 2,
-         wrong("Sella", None, None, "1 Jo Rand")),
+         [("Sella", None, None, "1 Jo Rand")]),
         ("|Team|Points|Coach|\n|---|---|---|\n|Sella|39|Jo Rand|", 2,
-         wrong("Sella", None, None, "39")),
+         [("Sella", None, None, "39")]),
         ("Alba won by 4 points and Sella lost. Yes | no | maybe", 0, []),
     ],
 )  # fmt: skip
@@ -47,19 +42,13 @@ def test_citations_are_compared_with_the_table(
     said = [(names[one.row], one.column, one.expected, one.got) for one in found.findings]
     assert (found.cited, said) == (cited, expected)
     assert read_trace(thought, TABLE) == (0, ())  # no thought
-
-
-def examples() -> tuple[TableGeneration, list[Example]]:
-    task = TableGeneration()
-    found = task.samples(Source(source="small-world", n=40, seed=3))
-    return task, [one for one in found if len(one.gold_table.rows) > 1]
+    assert TASKS["logic"]().trace_errors(Record({}), "pair", thought) is None  # no table
 
 
 @pytest.mark.parametrize("thinking", ["list", "quote"])
 def test_what_is_taught_has_no_error_and_a_row_less_is_seen(thinking: str) -> None:
-    task, found = examples()
-    checked = shortened = 0
-    for one in found:
+    task, checked, shortened = TableGeneration(), 0, 0
+    for one in task.samples(Source(source="small-world", n=40, seed=3)):
         try:
             target = task.target(one, "adversarial", thinking)
         except NoTarget:
@@ -75,13 +64,9 @@ def test_what_is_taught_has_no_error_and_a_row_less_is_seen(thinking: str) -> No
     assert checked > 5 and (shortened > 0) == (thinking == "list")
 
 
-def test_a_task_without_a_table_has_nothing_to_check() -> None:
-    assert TASKS["logic"]().trace_errors(Record({}), "pair", "<think>x</think>") is None
-
-
 def test_wrong_references_lower_the_reward_and_right_ones_pay_nothing() -> None:
     grpo = pytest.importorskip("tablemend.training.grpo")
-    inner = SimpleNamespace(name="r", gold=None, score=lambda *_: Score({"cells": 0.5}, 0.5))
+    inner = SimpleNamespace(name="", gold=None, score=lambda *_: Score({"cells": 0.5}, 0.5))
     task = SimpleNamespace(trace_errors=lambda _, __, text: read_trace(text, TABLE))
     reward = grpo.TraceReward(task, inner, 1.0)
     half = reward.score(None, "", "<think>Points: 41 Alba | 73 Sella</think>")

@@ -37,6 +37,13 @@ def block(number: int, columns: Sequence[str], *values: str) -> dict[str, str]:
     return {f"Q{number}.{one}": value for one, value in zip(columns, values, strict=True)}
 
 
+def texts(path: Path, head: str, *rows: Sequence[str]) -> None:
+    path.parent.mkdir(parents=True)
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, delimiter="\t" if path.suffix == ".tsv" else ",")
+        writer.writerows([head.split(), *rows])
+
+
 MATCHED = ("No", "", "No", "Yes", "Yes", "", "", "7")
 WEAK = ("Yes", f"{PRECEDENCE},Other", "No", "Yes", "No", "", "", "3")
 UNDEFINED = ("Yes", PRECEDENCE, "UND", "", "", "", "", "1")
@@ -46,14 +53,9 @@ CONTRADICTORY = ("No", "", "Yes", "", "", "", "", "2")
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     base = tmp_path / "hallucination-framework"
-    texts = base / "Logic/data/input_output.csv"
-    texts.parent.mkdir(parents=True)
-    with texts.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(["input", "output", "model", "block", "name", "indented"])
-        writer.writerow(["Cube(a)", "A pilot.", "gpt", "Pilot 1", "", ""])
-        for n in (2, 1):
-            writer.writerow(["Cube(a)", "a is a cube", f"m{n}", f"Block {n}", f"m/f{n}", ""])
+    pairs = [["Cube(a)", "a is a cube", f"m{n}", f"Block {n}"] for n in (2, 1)]
+    pilot = ["Cube(a)", "A pilot.", "gpt", "Pilot 1"]
+    texts(base / "Logic/data/input_output.csv", "input output model block", pilot, *pairs)
     refs = [{**block(5, LOGIC, *MATCHED), **block(6, LOGIC, *UNDEFINED)}]
     refs += [{**block(5, LOGIC, *WEAK), **block(6, LOGIC, *UNDEFINED)}]
     export(base / "Logic/evaluation/gold_label/edu_kees.csv", LOGIC, refs)
@@ -64,13 +66,8 @@ def folder(tmp_path: Path) -> Path:
     ]
     export(base / "Logic/evaluation/annotations/crowd_final.csv", LOGIC, crowd)
 
-    texts = base / "Trivago/data/data_processed.tsv"
-    texts.parent.mkdir(parents=True)
-    with texts.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, delimiter="\t")
-        writer.writerow(["input", "output", "model", "block_name", "block_Q", "item"])
-        writer.writerow([INPUT, "A pilot.", "gpt", "", "", ""])
-        writer.writerow([INPUT, OUTPUT, "gpt", "1", "5", "1"])
+    pairs = [[INPUT, "A pilot.", "gpt", "", ""], [INPUT, OUTPUT, "gpt", "5", "1"]]
+    texts(base / "Trivago/data/data_processed.tsv", "input output model block_Q item", *pairs)
     strong = ("", "5: cosy,10: a,11: pool.", "No", "No", "", "Yes", "it has a Pool", "", "Yes", "")
     harmless = ("4: 4", "5: cosy", "No", "No", "", "No", "", "No", "", "")
     refs = [block(5, HOTEL, *strong, "3"), block(5, HOTEL, "", "", *harmless[2:], "2")]
@@ -84,11 +81,10 @@ def folder(tmp_path: Path) -> Path:
 
     results = base / "LLMs/results/logic"
     results.mkdir(parents=True)
-    said = [("B", "yes"), ("Z", "no")]
     answers = [
         {"input": "Cube(a)", "output": "a is a cube", "predicted_category": letter}
         | {"reasoning": [["Is Output ambiguous?", ambiguous, "Hm."]]}
-        for letter, ambiguous in said
+        for letter, ambiguous in (("B", "yes"), ("Z", "no"))
     ]
     (results / "results_tot_gpt-9.json").write_text(json.dumps(answers), encoding="utf-8")
     return base
@@ -100,25 +96,20 @@ def test_pairs_and_answers_are_read(folder: Path) -> None:
     assert (one.system, one.labels, one.ambiguous) == ("m1", ("well_matched", "too_weak"), True)
     assert (two.system, two.labels, two.ambiguous) == ("m2", (), True)  # left undefined
     people = {(a.annotator, a.pair): a for a in release.people}
-    assert [a.relation for a in release.people if a.pair == one.id] == [
-        "too_weak",
-        "output_contradictory",
-    ]
+    said = [a.relation for a in release.people if a.pair == one.id]
+    assert said == ["too_weak", "output_contradictory"]
     first = people["person-1", one.id]
     assert (first.ambiguities, first.slider) == (("connective_precedence", "other"), 3)
     # One passed of the crowd; of the company's own the third failed, as the authors note.
-    assert [a.annotator for a in release.people if a.pair == hotel.id] == [
-        f"person-{i}" for i in range(1, 5)
-    ]
+    names = [a.annotator for a in release.people if a.pair == hotel.id]
+    assert names == ["person-1", "person-2", "person-3", "person-4"]
     assert people["person-1", hotel.id].divergent_input == ((15, 22),)  # rating:
     strong, silent = (a for a in release.references if a.pair == hotel.id)
     assert [OUTPUT[a:b] for a, b in strong.divergent_output or ()] == ["cosy", "a", "pool."]
     assert [OUTPUT[a:b] for a, b in strong.wrong or ()] == ["It", "has", "a", "pool."]
     assert silent.divergent_output is None
-    assert [(m.annotator, m.relation, m.path.get("ambiguous")) for m in release.models] == [
-        ("gpt-9", "too_weak", True),
-        ("gpt-9", None, False),
-    ]
+    answers = [(m.annotator, m.relation, m.path.get("ambiguous")) for m in release.models]
+    assert answers == [("gpt-9", "too_weak", True), ("gpt-9", None, False)]
 
 
 def test_the_report_is_of_all_people_and_by_model(folder: Path, tmp_path: Path) -> None:
@@ -143,7 +134,6 @@ def test_the_report_is_of_all_people_and_by_model(folder: Path, tmp_path: Path) 
             '[{"input": "x", "output": "y", "predicted_category": "A", "reasoning": [["", ""]]}]',
             "an answer to another pair",
         ),
-        ("LLMs/results/logic/results_tot_gpt-9.json", "[{]", "gpt-9.json"),
     ],
 )
 def test_a_folder_that_is_not_the_release_is_refused(
