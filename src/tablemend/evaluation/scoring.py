@@ -12,7 +12,7 @@ from tablemend.errors import TablemendError
 from tablemend.evaluation.systems import ResolvedSystem, hash_examples
 from tablemend.generations import Generations, Scored, ScoredSystems, Stored
 from tablemend.recipe.experiment import Comparison
-from tablemend.records import UNDECIDED, ContextKind, Finding, Judgement, Share
+from tablemend.records import TRACE_ERRORS, UNDECIDED, ContextKind, Finding, Judgement, Share
 from tablemend.reports.tabulation import (
     RESULTS_VERSION,
     Judgements,
@@ -24,7 +24,6 @@ from tablemend.reports.tabulation import (
 )
 from tablemend.runs import Run, write_json, write_jsonl
 from tablemend.tasks.task import Sample, Scorer, Submission, Task
-from tablemend.tasks.trace_errors import TRACE_ERRORS
 from tablemend.thinking import end_of_thinking
 
 Scorers = Mapping[str | None, Scorer[Any]]
@@ -98,27 +97,20 @@ def score(
                 return Judgement(unscored=one.unscored, scorer=task.second_scorer)
             return fault_cut(stored[one.sample.id], task.second_opinion(one), task)
 
-        def with_trace(one: Submission[Any], judgement: Judgement) -> Judgement:
+        def scored(one: Submission[Any], judgement: Judgement) -> Scored:
             """With the share of wrong references in its thought, where that has any to check."""
-            if judgement.unscored or not end_of_thinking(one.text):
-                return judgement
-            trace = task.trace_errors(one.sample, context, one.text)
+            own, second = stored[one.sample.id], second_opinion(one) if has_second else None
+            judgement = fault_cut(own, judgement, task)
+            thinks = end_of_thinking(one.text) and not judgement.unscored
+            trace = task.trace_errors(one.sample, context, one.text) if thinks else None
             if trace is None or not trace.cited:
-                return judgement
-            wrong[one.sample.id] = trace.findings
-            share = Share(len(trace.findings), trace.cited)
-            return replace(judgement, shares={**judgement.shares, TRACE_ERRORS.name: share})
+                return Scored(own, judgement, second)
+            share = {TRACE_ERRORS.name: Share(len(trace.findings), trace.cited)}
+            judgement = replace(judgement, shares={**judgement.shares, **share})
+            return Scored(own, judgement, second, trace.findings)
 
-        wrong: dict[str, tuple[Finding, ...]] = {}
-        return {
-            one.sample.id: Scored(
-                stored[one.sample.id],
-                with_trace(one, fault_cut(stored[one.sample.id], judgement, task)),
-                second_opinion(one) if has_second else None,
-                wrong.get(one.sample.id, ()),
-            )
-            for one, judgement in zip(submissions, judgements, strict=True)
-        }
+        both = zip(submissions, judgements, strict=True)
+        return {one.sample.id: scored(one, judgement) for one, judgement in both}
 
     return {
         system.name: {context: score_part(system, context) for context in config.contexts}

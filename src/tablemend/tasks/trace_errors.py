@@ -12,20 +12,12 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from tablemend.detector.keys import filled_rows, primary_key
-from tablemend.records import Finding, Metric
+from tablemend.records import Finding
 from tablemend.tables.table import Table
 from tablemend.thinking import end_of_thinking, without_tags
 from tablemend.values.cells import same_value
 from tablemend.values.text import header_key
 
-TRACE_ERRORS = Metric(
-    "trace_errors",
-    "Wrong references in thoughts",
-    "wrong in thought",
-    "a cell that the thought cites wrongly, or a row that its list leaves out, of the answers "
-    "whose thought cites anything that a program can check",
-    "event",
-)
 SHORTEST_QUOTE = 20
 """Characters of a line that counts as quoted."""
 
