@@ -93,10 +93,8 @@ class TraceReward:
 
     def score(self, sample: Any, view: str, text: str) -> Score:
         """What an answer earns."""
-        score, trace = (
-            self._reward.score(sample, view, text),
-            self._task.trace_errors(sample, view, text),
-        )
+        score = self._reward.score(sample, view, text)
+        trace = self._task.trace_errors(sample, view, text)
         if trace is None or not trace.cited:
             return score
         right = 1 - len(trace.findings) / trace.cited
