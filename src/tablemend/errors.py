@@ -21,6 +21,7 @@ FULL_DISK = {
 EXTRAS = {
     "accelerate": "train",
     "aiohttp": "api",
+    "bert_score": "bertscore",
     "datasets": "data",
     "deepspeed": "deepspeed",
     "gguf": "gguf",

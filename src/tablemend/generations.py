@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from tablemend.errors import TablemendError
-from tablemend.records import Answer, ContextKind, Judgement
+from tablemend.records import Answer, ContextKind, Finding, Judgement
 from tablemend.runs import Store, hash_settings, settings_of
 
 
@@ -61,11 +61,13 @@ class Scored:
         stored: the answer.
         judgement: the detector's.
         second: the second scorer's; ``None`` where there is none.
+        wrong_references: of its thought.
     """
 
     stored: Stored
     judgement: Judgement
     second: Judgement | None = None
+    wrong_references: tuple[Finding, ...] = ()
 
 
 ScoredSystems = Mapping[str, Mapping[ContextKind, Mapping[str, Scored]]]

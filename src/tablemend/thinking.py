@@ -75,3 +75,8 @@ def with_open_thought(text: str, tag: str) -> str:
     if _CLOSED.search(text) or _OPENED.match(text.lstrip()):
         return text
     return f"{tag}\n{text}"
+
+
+def without_tags(thought: str) -> str:
+    """A thought without the tags around it."""
+    return _CLOSED.sub("", _OPENED.sub("", thought))

@@ -224,12 +224,17 @@ def load(checkpoint: Checkpoint, kind: Any) -> TextModel:
             checkpoint.path, revision=checkpoint.revision, trust_remote_code=False
         )
     model = load_weights(checkpoint, kind)
+    device = loading_device()
+    return TextModel(model.eval().to(device), tokenizer, text_window(config, tokenizer), device)
+
+
+def text_window(config: Any, tokenizer: Any) -> int:
+    """Most tokens that a model reads."""
     positions = getattr(config, "max_position_embeddings", None) or tokenizer.model_max_length
     window = min(int(tokenizer.model_max_length), int(positions))
     if config.model_type in ("roberta", "xlm-roberta", "camembert"):
         window = min(window, int(positions) - config.pad_token_id - 1)  # counted behind the padding
-    device = loading_device()
-    return TextModel(model.eval().to(device), tokenizer, window, device)
+    return window
 
 
 def device_type() -> str:

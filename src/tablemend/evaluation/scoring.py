@@ -12,7 +12,7 @@ from tablemend.errors import TablemendError
 from tablemend.evaluation.systems import ResolvedSystem, hash_examples
 from tablemend.generations import Generations, Scored, ScoredSystems, Stored
 from tablemend.recipe.experiment import Comparison
-from tablemend.records import UNDECIDED, ContextKind, Finding, Judgement
+from tablemend.records import TRACE_ERRORS, UNDECIDED, ContextKind, Finding, Judgement, Share
 from tablemend.reports.tabulation import (
     RESULTS_VERSION,
     Judgements,
@@ -24,6 +24,7 @@ from tablemend.reports.tabulation import (
 )
 from tablemend.runs import Run, write_json, write_jsonl
 from tablemend.tasks.task import Sample, Scorer, Submission, Task
+from tablemend.thinking import end_of_thinking
 
 Scorers = Mapping[str | None, Scorer[Any]]
 
@@ -96,14 +97,20 @@ def score(
                 return Judgement(unscored=one.unscored, scorer=task.second_scorer)
             return fault_cut(stored[one.sample.id], task.second_opinion(one), task)
 
-        return {
-            one.sample.id: Scored(
-                stored[one.sample.id],
-                fault_cut(stored[one.sample.id], judgement, task),
-                second_opinion(one) if has_second else None,
-            )
-            for one, judgement in zip(submissions, judgements, strict=True)
-        }
+        def scored(one: Submission[Any], judgement: Judgement) -> Scored:
+            """With the share of wrong references in its thought, where that has any to check."""
+            own, second = stored[one.sample.id], second_opinion(one) if has_second else None
+            judgement = fault_cut(own, judgement, task)
+            thinks = end_of_thinking(one.text) and not judgement.unscored
+            trace = task.trace_errors(one.sample, context, one.text) if thinks else None
+            if trace is None or not trace.cited:
+                return Scored(own, judgement, second)
+            share = {TRACE_ERRORS.name: Share(len(trace.findings), trace.cited)}
+            judgement = replace(judgement, shares={**judgement.shares, **share})
+            return Scored(own, judgement, second, trace.findings)
+
+        both = zip(submissions, judgements, strict=True)
+        return {one.sample.id: scored(one, judgement) for one, judgement in both}
 
     return {
         system.name: {context: score_part(system, context) for context in config.contexts}
@@ -189,7 +196,8 @@ def write_results(
     (scorer,) = {one.scorer for one in every}  # one for every system
     seen = {name for one in every for name in one.shares}
     optional = ("event", "distractor")
-    metrics = [one for one in task.metrics if one.kind not in optional or one.name in seen]
+    every_metric = (*task.metrics, TRACE_ERRORS)
+    metrics = [one for one in every_metric if one.kind not in optional or one.name in seen]
     metrics += context_metrics(views)
     results: dict[str, Any] = {
         "run": run.path.name,
@@ -232,6 +240,16 @@ def write_results(
     )
     write_jsonl(run.path / "judgements.jsonl", list(_lines(judgements)))
     write_jsonl(run.path / "second_judgements.jsonl", list(_lines(second)))
+    write_jsonl(
+        run.path / "traces.jsonl",
+        [
+            {"example_id": name, "system": system, "context": context, **asdict(finding)}
+            for system, kinds in scored.items()
+            for context, own in kinds.items()
+            for name, one in own.items()
+            for finding in one.wrong_references
+        ],
+    )
     write_json(run.path / "results.json", results)
     kept = ("recipe", "n", "scorer", "cut", "data", "settings", "cost")
     asked = {

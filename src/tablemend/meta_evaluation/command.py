@@ -9,9 +9,10 @@ from typing import Literal
 from pydantic import Field
 
 from tablemend.config import BackendOptions, Section
-from tablemend.config.section import RunFolder
+from tablemend.config.section import RunFolder, nearest
 from tablemend.datasets.labelled_texts import SETS, SetName
 from tablemend.errors import TablemendError
+from tablemend.meta_evaluation.metrics import METRICS, OF_MODELS
 from tablemend.runs import Run, folder_of
 from tablemend.verifier.verifiers import verifier_names
 
@@ -36,9 +37,10 @@ class ValidateCommand(Section):
     verifiers: tuple[str, ...] = ("program",)
     """program, nli:MODEL, llm:MODEL (a model string such as hf:Qwen/Qwen3-8B), program+nli:MODEL
     and so on; each is compared with people."""
-    metrics: tuple[Literal["bleu", "parent", "overlap"], ...] = ("bleu", "parent", "overlap")
-    """Metrics beside them: bleu, parent, overlap (PARENT's precision without references). A set
-    without references has figures of overlap only."""
+    metrics: tuple[str, ...] = ("bleu", "parent", "overlap")
+    """Metrics beside them: bleu, parent, overlap (PARENT's precision without references),
+    bertscore:MODEL (an encoder, extra bertscore), true:MODEL (a model of inference); models by
+    folder or Hub name. A set without references has figures of overlap and true only."""
     options: BackendOptions = BackendOptions()
     """How language models are asked."""
     run: RunFolder = "validation"
@@ -51,6 +53,14 @@ class ValidateCommand(Section):
         """Keys that do not go together, and data that are not there."""
         if "data" in self.model_fields_set and not Path(self.data).is_dir():
             yield "data", f"no folder {self.data}"
+        kinds = [metric.partition(":")[0] for metric in self.metrics]
+        for metric, kind in zip(self.metrics, kinds, strict=True):
+            if kind not in (*METRICS, *OF_MODELS):
+                near = nearest(kind, (*METRICS, *OF_MODELS))
+                yield "metrics", f"no metric {metric!r}{near}"
+            elif (kind in OF_MODELS) != (":" in metric) or kinds.count(kind) > 1:
+                how = f"{kind}:MODEL" if kind in OF_MODELS else kind
+                yield "metrics", f"write {how}, and once, not {metric!r}"
         for verifier in self.verifiers:
             try:
                 verifier_names(verifier)

@@ -120,7 +120,9 @@ def _geometric(shares: Sequence[float]) -> float:
     return math.exp(math.fsum(math.log(share or SMOOTHING) for share in shares) / len(ORDERS))
 
 
-NEED_REFERENCES = ("bleu", "parent")
+NEED_REFERENCES = ("bleu", "parent", "bertscore")
+OF_MODELS = ("bertscore", "true")
+"""Metrics that a model computes, written ``bertscore:MODEL`` and ``true:MODEL``."""
 
 
 def bleu(text: str, references: Sequence[str]) -> float:
@@ -154,10 +156,21 @@ def filled_cells(tables: Sequence[Table]) -> list[str]:
 
 
 def score_items(items: Sequence[Item], metric: str) -> list[float | None]:
-    """A metric of every text; ``None`` where it needs a reference or a table that is not there."""
-    scores: list[float | None] = []
-    for item in items:
-        cells = filled_cells(item.source.tables)
-        usable = item.text.strip() and cells and (item.references or metric not in NEED_REFERENCES)
-        scores.append(METRICS[metric](item.text, item.references, cells) if usable else None)
-    return scores
+    """A metric of every text; ``None`` where it needs a reference or a table that is not there.
+
+    ``metric`` is one of :data:`METRICS`, or one of :data:`OF_MODELS` with its model.
+    """
+    kind, _, model = metric.partition(":")
+    cells = [filled_cells(item.source.tables) for item in items]
+    known = [any(map(str.strip, one.references)) or kind not in NEED_REFERENCES for one in items]
+    usable = [i for i, item in enumerate(items) if item.text.strip() and cells[i] and known[i]]
+    own = [items[i] for i in usable]
+    if kind in OF_MODELS:
+        from tablemend.meta_evaluation import model_metrics
+
+        second = [one.source.tables if kind == "true" else one.references for one in own]
+        found = getattr(model_metrics, kind)([one.text for one in own], second, model)
+    else:
+        found = [METRICS[kind](items[i].text, items[i].references, cells[i]) for i in usable]
+    scores = dict(zip(usable, found, strict=True))
+    return [scores.get(i) for i in range(len(items))]

@@ -13,7 +13,7 @@ from tablemend.datasets.labelled_texts import draw, file_of, read_set, split_of
 from tablemend.meta_evaluation.agreement import score_metric, score_verifier
 from tablemend.meta_evaluation.command import INJECTION, ValidateCommand
 from tablemend.meta_evaluation.injection_study import SOURCES, study
-from tablemend.meta_evaluation.metrics import bleu
+from tablemend.meta_evaluation.metrics import bleu, score_items
 from tablemend.records import CLAIM_ERRORS, VERDICTS
 from tablemend.reports import rendering
 from tablemend.reports.content import DASH, percent, with_interval
@@ -33,6 +33,8 @@ def validate(command: ValidateCommand) -> tuple[dict[str, Any], Path]:
         rendering.read_page(Path(command.page), KNOWN)
     if INJECTION in command.sets or "bleu" in command.metrics:
         bleu("", [""])  # a missing extra is said now, not after hours
+    for metric in command.metrics:
+        score_items((), metric)  # and so is a missing model
     read = {name: read_set(name, data) for name in command.sets if name != INJECTION}
     for line in (line for _, left_out in read.values() for line in left_out):
         print(f"left out: {line}", file=sys.stderr)
@@ -55,7 +57,8 @@ def validate(command: ValidateCommand) -> tuple[dict[str, Any], Path]:
         for metric in command.metrics:
             figures = score_metric(items, items if command.split == "dev" else dev, metric)
             if figures is not None:
-                scorers[metric] = figures
+                kind, _, model = metric.partition(":")
+                scorers[kind] = figures | ({"model": model} if model else {})
         results["sets"][name] = {"texts": len(items), "scorers": scorers}
         if left_out:
             results["sets"][name]["left_out"] = len(left_out)
@@ -82,6 +85,8 @@ SCORER_NAMES = {
     "bleu": "BLEU",
     "parent": "PARENT",
     "overlap": "PARENT, no reference",
+    "bertscore": "BERTScore",
+    "true": "TRUE",
     "STAF": "STAF, program",
 }
 MEASURES = {
@@ -268,6 +273,7 @@ def made_by(results: Figures) -> str:
     """Where the figures come from."""
     scorers = [own for _, _, own in _scorers(results)]
     verifiers = sorted({own["verifier"] for own in scorers if "verifier" in own})
+    models = {f"{_name(s)} by {own['model']}" for _, s, own in _scorers(results) if "model" in own}
     timed = [own for own in scorers if own.get("claims_per_second")]
     speed = ""
     if timed:
@@ -276,7 +282,8 @@ def made_by(results: Figures) -> str:
         speed = f" The program read and scored {claims:,} claims, {claims / seconds:,.0f} a second."
     limit = "all texts" if results["n"] is None else f"at most {results['n']} texts a set"
     return (
-        f"Split: {results['split']}; {limit}. Verifiers: {', '.join(verifiers) or 'none'}. "
+        f"Split: {results['split']}; {limit}. "
+        f"Verifiers: {', '.join([*verifiers, *sorted(models)]) or 'none'}. "
         f"Command: `{results['command']}`, commit {results['commit']}.{speed}"
     )
 

@@ -171,7 +171,10 @@ class Comparison(Recipe):
         for key in ("scorer", "chosen"):
             if self.dpo and not task.mendable and getattr(self.dpo.pairs, key) == "repair":
                 yield f"dpo.pairs.{key}", f"repair cannot judge the answers of {task.name}"
-        if self.grpo is not None and task.format is None and self.grpo.reward != Reward():
+        tables = (
+            Reward() if self.grpo is None else self.grpo.reward.model_copy(update={"trace": 0.0})
+        )
+        if task.format is None and tables != Reward():
             yield "grpo.reward", f"weighs the parts of a table; {task.name} has none"
         for name, system in self.evaluation.systems.items():
             if system.prompt not in task.prompts:

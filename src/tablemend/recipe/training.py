@@ -465,8 +465,12 @@ class Reward(Section):
     """Sentences of the context that state gold rows, against others that are quoted and those
     quoted twice (F1); with thinking: quote alone."""
 
+    trace: float = Field(default=0.0, ge=0)
+    """What wrong references in the thought cost: trace / (1 + trace) of all the rest, times their
+    share of what the thought cites (docs/evaluation.md)."""
+
     def conflicts(self) -> Iterator[tuple[str, str]]:
-        weights = self.model_dump().values()
+        weights = self.model_dump(exclude={"trace"}).values()
         if not any(weights):
             yield "format", "every weight is 0: nothing would be rewarded"
         elif not (self.coverage or self.cells):

@@ -34,6 +34,7 @@ from tablemend.records.metrics import (
     ABSTENTION,
     ANSWERED_BOTH,
     RELATIONS,
+    TRACE_ERRORS,
     UNDECIDED,
     UNMOVED,
     UNSCORED,

@@ -85,6 +85,14 @@ UNMOVED = Metric(
     "the same rows: the query is ignored",
     "context",
 )
+TRACE_ERRORS = Metric(
+    "trace_errors",
+    "Wrong references in thoughts",
+    "wrong in thought",
+    "a cell that the thought cites wrongly, or a row that its list leaves out, of the answers "
+    "whose thought cites anything that a program can check",
+    "event",
+)
 TOTAL = "total_hallu"
 """Name of the metric that every report puts first."""
 

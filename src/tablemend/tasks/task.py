@@ -35,6 +35,7 @@ from tablemend.thinking import behind_thinking
 
 if TYPE_CHECKING:
     from tablemend.evidence.source import Source as Evidence
+    from tablemend.tasks.trace_errors import Trace
 
 
 class Sample(Protocol):
@@ -439,6 +440,15 @@ class Task(ABC, Generic[S]):
         ``None`` where that cannot be said, or the task has no such notion.
         """
         return None
+
+    def trace_errors(self, sample: S, view: str, text: str) -> Trace | None:
+        """What the thought of an answer cites, and what of it is wrong, against the sample's table.
+
+        ``None`` where there is none: such answers count in no column.
+        """
+        from tablemend.tasks.trace_errors import read_trace  # only who thinks pays for it
+
+        return read_trace(text, tables[0]) if (tables := _tables_of(sample)) else None
 
     def second_opinion(self, answer: Submission[S]) -> Judgement:
         """What the second scorer says of an answer that there is."""

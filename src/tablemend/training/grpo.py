@@ -30,7 +30,7 @@ from tablemend.records import Finding, Judgement
 from tablemend.renderer import prompt_text
 from tablemend.runs import Run, hash_text, say
 from tablemend.tasks.all_tasks import TASKS
-from tablemend.tasks.task import Reward, Sample, Score, Submission, TaskOptions
+from tablemend.tasks.task import Reward, Sample, Score, Submission, Task, TaskOptions
 from tablemend.thinking import open_thought, opened_thought
 from tablemend.training import launch
 from tablemend.training.adapters import PROMPTS
@@ -75,8 +75,31 @@ def prepare(config: GrpoExperiment, run: Run, tokenizer: Tokenizer) -> PreparedD
 
 def reward_of(config: GrpoExperiment) -> Reward[Any]:
     """What pays the answers."""
-    weights = config.grpo.reward.model_dump()
-    return config.task_of().reward(weights, config.thinking, config.train.prompt)
+    weights, task = config.grpo.reward.model_dump(exclude={"trace"}), config.task_of()
+    reward = task.reward(weights, config.thinking, config.train.prompt)
+    trace = config.grpo.reward.trace
+    return TraceReward(task, reward, trace) if trace else reward
+
+
+class TraceReward:
+    """A reward that wrong references in the thought lower; a part ``trace`` where it cites any.
+
+    Right ones alone earn nothing: a policy would quote the table and answer nothing.
+    """
+
+    def __init__(self, task: Task[Any], reward: Reward[Any], weight: float) -> None:
+        self.name, self.gold = f"{reward.name}, trace {weight:g}", reward.gold
+        self._task, self._reward, self._weight = task, reward, weight
+
+    def score(self, sample: Any, view: str, text: str) -> Score:
+        """What an answer earns."""
+        score = self._reward.score(sample, view, text)
+        trace = self._task.trace_errors(sample, view, text)
+        if trace is None or not trace.cited:
+            return score
+        right = 1 - len(trace.findings) / trace.cited
+        lost = self._weight * (1 - right) / (1 + self._weight)
+        return Score({**score.parts, "trace": right}, score.reward * (1 - lost))
 
 
 def _payable(

@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
-from statistics import fmean, stdev
+from statistics import fmean, pstdev
 from typing import Any, Literal, NamedTuple
 
 import yaml
@@ -33,6 +33,7 @@ from tablemend.tasks.logic.pair import (
     path_to,
     read_annotations,
 )
+from tablemend.tasks.logic.release import Strategy, read_release
 from tablemend.tasks.sources import read_records
 
 Dimension = Literal["CAT", "I|=O", "O|=I", "FWI", "AMB"]
@@ -46,7 +47,7 @@ KIND_WORDS: dict[Kind, str] = {
     "divergent_output": "divergent in output",
     "wrong": "factually wrong",
 }
-_TOKEN = re.compile(r"\w+|[^\w\s]")
+_TOKEN = re.compile(r"\S+")
 
 
 class AnnotationReportCommand(Section):
@@ -58,8 +59,16 @@ class AnnotationReportCommand(Section):
     """Further files of annotations of the same pairs, such as those of people."""
     passed: bool = False
     """Count only annotators who passed the comprehension check, or had none."""
+    source: str | None = None
+    """The authors' release, in place of pairs and annotations of the run folder."""
+    strategy: Strategy = "tot"
+    """Of a release: how its models were asked, as the names of its files have it."""
 
     def conflicts(self) -> Iterator[tuple[str, str]]:
+        if self.source and not Path(self.source).is_dir():
+            yield "source", f"no folder {self.source}"
+        if self.source and self.annotations:
+            yield "annotations", "the release brings its own: leave out source or annotations"
         for name in self.annotations:
             if not Path(name).is_file():
                 yield "annotations", f"no file {name}"
@@ -96,9 +105,35 @@ def write_annotation_report(run: Path, more: Sequence[str] = (), passed: bool = 
     if not figures:
         raise TablemendError(f"{run}: no annotation has a relation: see why in {ANNOTATIONS}")
     who = list(_who(pairs, found))
-    text = _markdown(run.name, who, figures)
+    text = _markdown(f"run {run.name}", who, figures)
     write_text(run / "annotations.md", text)
     write_json(run / "annotations.json", {"annotators": who, **figures})
+    return text
+
+
+def write_release_report(run: Path, source: Path, strategy: Strategy = "tot") -> str:
+    """The same of the authors' release: of all people, and by model.
+
+    Raises:
+        TablemendError: a folder that is not the release, or a file of it that cannot be read.
+    """
+    release = read_release(source, strategy)
+    figures: dict[Domain, dict[str, Any]] = {}
+    for domain in DIMENSIONS:
+        pairs = [one for one in release.pairs if one.domain == domain]
+        if people := units(pairs, release.people):
+            models = units(pairs, release.models)
+            figures[domain] = _figures(people) | {
+                "annotators": _figures(models)["annotators"] if models else {},
+                "references": [
+                    jaccard(units(pairs, release.references), kind) for kind in KIND_WORDS
+                ],
+            }
+    did = list(_who(release.pairs, [*release.people, *release.models]))
+    whose = "published; of other models in Tables 6 and 7"
+    text = _markdown("the authors' release", did, figures, whose)
+    write_text(run / "annotations.md", text)
+    write_json(run / "annotations.json", {"annotators": did, **figures})
     return text
 
 
@@ -155,12 +190,14 @@ def _answers(relation: Relation | None, path: Answers) -> dict[Dimension, Hashab
     """The answer in each dimension; ``None`` to a question that did not come up.
 
     An output that follows from its input has no divergent information, and so none that is
-    factually wrong, although that is not asked.
+    factually wrong, although that is not asked. One that contradicts itself counts as neither
+    following nor implying, as in the scripts of the authors' release.
     """
+    neither = False if path.get("self_contradiction") else None
     return {
         "CAT": relation,
-        "I|=O": path.get("follows"),
-        "O|=I": path.get("implies"),
+        "I|=O": path.get("follows", neither),
+        "O|=I": path.get("implies", neither),
         "FWI": path.get("wrong", False if path.get("follows") else None),
         "AMB": path.get(AMBIGUOUS),
     }
@@ -169,12 +206,11 @@ def _answers(relation: Relation | None, path: Answers) -> dict[Dimension, Hashab
 def accuracy(found: Sequence[Unit], dimension: Dimension) -> dict[str, Any]:
     """Accuracy per annotator (APA): the share of answers that match any reference label.
 
-    Compared is where both sides answer the question: whoever calls an output contradictory is not
-    asked for I|=O, and neither is the reference.
+    Compared is where both sides answer the question.
 
     Returns:
-        ``mean`` and ``sd``, the sample's standard deviation, over ``annotators``, whose own
-        accuracies these are; ``n`` answers could be compared.
+        ``mean`` and ``sd``, the population's standard deviation (as in the release), over
+        ``annotators``, whose own accuracies these are; ``n`` answers could be compared.
     """
     right: dict[str, list[bool]] = defaultdict(list)
     for pair, own in found:
@@ -186,16 +222,21 @@ def accuracy(found: Sequence[Unit], dimension: Dimension) -> dict[str, Any]:
     shares = {name: fmean(one) for name, one in right.items()}
     return {
         "mean": fmean(shares.values()) if shares else None,
-        "sd": stdev(shares.values()) if len(shares) > 1 else None,
+        "sd": pstdev(shares.values()) if len(shares) > 1 else None,
         "n": sum(map(len, right.values())),
         "annotators": shares,
     }
 
 
 def agreement(found: Sequence[Unit], dimension: Dimension) -> Agreement:
-    """Krippendorff's alpha (IAA), nominal, over pairs with two answers or more."""
+    """Krippendorff's alpha (IAA), nominal, over pairs with two answers or more.
+
+    A pair that references leave without a label, where others have one, counts for AMB alone.
+    """
+    labelled = [one for one in found if one.pair.labels]
     counts = [
-        Counter(_answers(one.relation, one.path)[dimension] for one in own) for _, own in found
+        Counter(_answers(one.relation, one.path)[dimension] for one in own)
+        for _, own in (found if dimension == "AMB" else labelled or found)
     ]
     columns = sorted({value for one in counts for value in one if value is not None}, key=str)
     return krippendorffs_alpha([[one[value] for value in columns] for one in counts])
@@ -313,7 +354,10 @@ def published() -> tuple[str, list[Part]]:
 
 
 def _markdown(
-    run: str, who: Sequence[Mapping[str, Any]], figures: Mapping[Domain, Mapping[str, Any]]
+    run: str,
+    who: Sequence[Mapping[str, Any]],
+    figures: Mapping[Domain, Mapping[str, Any]],
+    whose: str = "published, on other pairs and annotators",
 ) -> str:
     """Our tables, each with the published one of its number below, unless nobody annotated that."""
     parts = list(_tables(figures))
@@ -321,10 +365,10 @@ def _markdown(
     shown = [(one, f"{one.title}: measured here") for one in parts]
     for one in theirs:
         if not any(f"{name} domain" in one.title for name in DIMENSIONS.keys() - figures.keys()):
-            where = f"published, on other pairs and annotators ({paper}, Table {one.number})"
+            where = f"{whose} ({paper}, Table {one.number})"
             shown.append((one, f"*{one.title}: {where}*"))
     did = align([list(who[0]), *([str(value) for value in line.values()] for line in who)])
-    lines = [f"# Annotations: run {run}", did]
+    lines = [f"# Annotations: {run}", did]
     for number in dict.fromkeys(one.number for one in parts):
         lines.append(f"## In the form of Table {number}")
         for one, said in shown:
@@ -388,6 +432,8 @@ def _highlights(own: Mapping[str, Any]) -> Iterator[Part]:
     lines = [["all annotators", *KIND_WORDS.values()]]
     for title, key in (("Jaccard index", "mean"), ("both highlight nothing", "empty")):
         lines.append([title, *(_two(one[key]) for one in own["jaccard"].values())])
+    if references := own.get("references"):
+        lines.append(["references", *(_two(one["mean"]) for one in references)])
     yield Part(13, "Jaccard index of highlights, hotel domain", lines)
 
 

@@ -1,9 +1,9 @@
 """The solver as an annotator: a model writes texts as formulas, z3 decides what follows.
 
 z3 decides in worlds of blocks, or in pure first-order logic.
-What is taken for granted of blocks is said in docs/logic.md: sizes, shapes and places are defined,
-so that their axioms hold by themselves, and logic.yaml has the others. There can be infinitely many
-blocks, and several at one place; two names may be of one block.
+What is taken for granted of blocks is said in results/logic.md: sizes, shapes and places are
+defined, so that their axioms hold by themselves, and logic.yaml has the others. There can be
+infinitely many blocks, and several at one place; two names may be of one block.
 
 What z3 answers is sound. Whatever follows can be proved, given time; what does not follow is found
 wherever a world of at most :data:`MOST_BLOCKS` shows it, given time, and often where none does.

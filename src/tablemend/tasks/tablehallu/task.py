@@ -29,6 +29,7 @@ from tablemend.tasks.task import DEFAULTS, Corruption, Submission, Task, TaskOpt
 if TYPE_CHECKING:
     from tablemend.evidence.source import Source as Evidence
     from tablemend.tasks.tablehallu.scoring import TableReward, TableScorer
+    from tablemend.tasks.trace_errors import Trace
 
 TAKEN_IN = tuple(
     Metric(
@@ -163,6 +164,20 @@ class TableGeneration(Task[Example]):
             unscored=said.unscored,
             scorer=SCORER,
         )
+
+    def trace_errors(self, sample: Example, view: str, text: str) -> Trace:
+        """Against what the context states; lists and quotations must have the gold rows."""
+        from tablemend.detector.keys import primary_key
+        from tablemend.tasks.trace_errors import read_trace
+
+        gold, is_clean = sample.gold_table, view == "clean"
+        names = [row[primary_key(gold)] for row in gold.rows]
+        if view in self.more_views:
+            return read_trace(text, sample.stated_table(), names)
+        said = ((one, one.clean if is_clean else one.adversarial) for one in sample.facts)
+        places = [(fact.entity, (at.start, at.end)) for fact, at in said if at is not None]
+        stated = gold if is_clean else sample.stated_table()
+        return read_trace(text, stated, names, sample.context(view), places)
 
     def relation(self, judgement: Judgement) -> Relation | None:
         return relation_to_gold(judgement)

@@ -50,19 +50,19 @@ def test_accuracy_matches_any_label_question_by_question() -> None:
             said("a", two, "independent"),
             said("b", one, "independent"),  # right of I|=O and FWI, wrong of O|=I
             said("b", two, "too_weak"),  # right of O|=I; no divergence in O, so none that is wrong
-            said("c", one, "output_contradictory"),  # asked for none of the others
+            said("c", one, "output_contradictory"),  # neither follows nor implies
         ],
     )
     hits = {d: accuracy(found, d)["annotators"] for d in measures.DIMENSIONS["hotel"]}
     assert hits == {
         "CAT": {"a": 1.0, "b": 0.0, "c": 0.0},
-        "I|=O": {"a": 1.0, "b": 0.5},
-        "O|=I": {"a": 1.0, "b": 0.5},
+        "I|=O": {"a": 1.0, "b": 0.5, "c": 1.0},
+        "O|=I": {"a": 1.0, "b": 0.5, "c": 0.0},
         "FWI": {"a": 1.0, "b": 1.0},
     }
     overall = accuracy(found, "CAT")
     assert (overall["mean"], overall["n"]) == (pytest.approx(1 / 3), 5)
-    assert overall["sd"] == pytest.approx(3**-0.5)
+    assert overall["sd"] == pytest.approx((2 / 9) ** 0.5)
 
 
 def test_the_ambiguity_of_an_output_is_compared_where_it_is_known() -> None:
@@ -206,7 +206,7 @@ def test_table_6_comes_out_of_its_counts(
 
 
 def test_spans_are_compared_by_the_tokens_that_they_touch() -> None:
-    assert measures.tokens("one two, three", [(4, 9)]) == ({1, 2}, 4)
+    assert measures.tokens("one two, three", [(4, 10)]) == ({1, 2}, 3)
     assert measures.tokens("one two", [(1, 2)]) == ({0}, 2)
     assert measures.tokens("one two", []) == (frozenset(), 2)
 

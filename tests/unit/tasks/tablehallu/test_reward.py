@@ -251,7 +251,7 @@ def test_no_cheat_pays(cheat: str, name: str) -> None:
 
 
 def test_the_parts_say_what_is_wrong() -> None:
-    names = Reward.model_fields.keys() - {"quote"}
+    names = Reward.model_fields.keys() - {"quote", "trace"}
     assert set(score("").parts.values()) == {0.0}
     assert score(prompts.answer(GOLD)).parts == dict.fromkeys(names, 1.0)
     wrong = score(prompts.answer(PARTIAL["a wrong cell"])).parts
