@@ -76,7 +76,20 @@ def prepare(config: GrpoExperiment, run: Run, tokenizer: Tokenizer) -> PreparedD
 def reward_of(config: GrpoExperiment) -> Reward[Any]:
     """What pays the answers."""
     weights = config.grpo.reward.model_dump()
-    return config.task_of().reward(weights, config.thinking, config.train.prompt)
+    reward = config.task_of().reward(weights, config.thinking, config.train.prompt)
+    return BinaryReward(reward) if config.grpo.binary else reward
+
+
+class BinaryReward:
+    """1 for what earns the whole of a reward, else 0; the parts are as they were."""
+
+    def __init__(self, reward: Reward[Any]) -> None:
+        self.name, self._reward, self.gold = f"{reward.name}, binary", reward, reward.gold
+
+    def score(self, sample: Sample, view: str, text: str) -> Score:
+        """What an answer earns."""
+        found = self._reward.score(sample, view, text)
+        return Score(found.parts, float(found.reward == 1.0))
 
 
 def _payable(
