@@ -155,11 +155,12 @@ def compute_score(
     Raises:
         TablemendError: it could not be scored; verl has no reward for that.
     """
-    columns = {name: [(extra_info or {}).get(name)] for name in ("context", "query")}
+    extra = extra_info or {}
+    context, query = [extra.get("context")], [extra.get("query")]
     gold = None if ground_truth is None or ground_truth == "" else [ground_truth]
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
-        (found,) = table_reward([solution_str], gold, **columns, **options)
+        (found,) = table_reward([solution_str], gold, context, query, **options)
     if found is None:
         raise TablemendError(f"{data_source}: {said[-1].message}")
     return found

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import re
 from bisect import bisect_right
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -19,7 +18,8 @@ from xml.etree import ElementTree
 
 from tablemend import __version__
 from tablemend.records.edits import LONGEST
-from tablemend.results import Claim, Error, Result, Unscored, Verification
+from tablemend.records.edits import Place as Marked
+from tablemend.results import Error, Result, Unscored, Verification
 from tablemend.values.text import on_one_line
 
 CIFormat = Literal["github", "junit", "sarif"]
@@ -56,22 +56,21 @@ def write(found: Sequence[Result], format: CIFormat, *, with_unscored: bool) -> 
     Args:
         found: of one document, or of all of a batch.
         format: ``github``: workflow commands; ``junit``; ``sarif``.
-        with_unscored: whether what could not be scored is a warning (``--fail-on unscored``).
+        with_unscored: whether what could not be scored is a warning (``--fail-on unscored``), as
+            it always is where nothing could be.
     """
     if format == "junit":
         return _junit(found)
-    lines = [(place, problem) for one in found for place, problem in problems(one, with_unscored)]
+    problems: list[tuple[Place, Error | Unscored]] = []
+    for one in found:
+        places, is_open = Places(one), with_unscored or not one.coverage.scored
+        for wrong in one.errors:
+            problems.append((places.of(wrong), wrong))
+        for left in one.unscored if is_open else ():
+            problems.append((places.of(left), left))
     if format == "sarif":
-        return json.dumps(_sarif(lines), indent=2)
-    return "\n".join([*(_annotation(*one) for one in lines), *map(_sum_up, found)])
-
-
-def problems(found: Result, with_unscored: bool) -> Iterator[tuple[Place, Error | Unscored]]:
-    """What is wrong, with its place in the file; on demand, and where all is open, what is open."""
-    places = Places(found)
-    is_open = with_unscored or not found.coverage.scored
-    for one in (*found.errors, *(found.unscored if is_open else ())):
-        yield places.of(one), one
+        return json.dumps(_sarif(problems), indent=2)
+    return "\n".join([*(_annotation(*one) for one in problems), *map(_sum_up, found)])
 
 
 class Places:
@@ -85,7 +84,7 @@ class Places:
         self._starts = [0, *(end.end() for end in _LINE_END.finditer(found.text))]
         self._cells = dict(self._find_cells(found)) if found.table and not batch else {}
 
-    def of(self, one: Error | Claim | Unscored) -> Place:
+    def of(self, one: Marked) -> Place:
         """The place of a part of the result."""
         if self._line is not None:
             return Place(self._file, line=self._line)
@@ -151,32 +150,25 @@ def _escape(text: str) -> str:
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
+TOTALS = {"failure": "failures", "error": "errors", "skipped": "skipped"}
+
+
 def _junit(found: Sequence[Result]) -> str:
     """A suite a document; a case a claim, or the one answer beside its gold table."""
     root = ElementTree.Element("testsuites", name="tablemend")
-    totals: Counter[str] = Counter()
     for one in found:
         suite = ElementTree.SubElement(root, "testsuite", name=_xml(one.name))
-        places, counts = Places(one), Counter[str]()
-        for title, place, outcome, said in _cases(one, places):
-            case = ElementTree.SubElement(
-                suite, "testcase", classname=_xml(one.name), name=_xml(title), time="0"
-            )
-            case.set("file", _xml(place.file))
-            if place.line:
-                case.set("line", str(place.line))
-            counts.update(["tests", *([outcome] if outcome else [])])
+        for title, place, outcome, said in _cases(one, Places(one)):
+            names = {"classname": one.name, "name": title, "file": place.file}
+            line = {"line": str(place.line)} if place.line else {}
+            own = {name: _xml(text) for name, text in names.items()} | line
+            case = ElementTree.SubElement(suite, "testcase", own, time="0")
             if outcome:
-                tag = {"failures": "failure", "errors": "error"}.get(outcome, outcome)
-                child = ElementTree.SubElement(case, tag, message=_xml(said))
-                if tag == "failure":
-                    child.set("type", one.score_name)
-                    child.text = _xml(said)
-        totals += counts
-        for name in ("tests", "failures", "errors", "skipped"):
-            suite.set(name, str(counts[name]))
-    for name in ("tests", "failures", "errors", "skipped"):
-        root.set(name, str(totals[name]))
+                ElementTree.SubElement(case, outcome, message=_xml(said)).text = _xml(said)
+    for node in (root, *root):
+        node.set("tests", str(len(list(node.iter("testcase")))))
+        for tag, total in TOTALS.items():
+            node.set(total, str(len(list(node.iter(tag)))))
     ElementTree.indent(root)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(root, "unicode")
 
@@ -185,14 +177,14 @@ def _cases(found: Result, places: Places) -> Iterator[tuple[str, Place, str, str
     """Name, place, outcome (empty: passed) and message of each test case."""
     if isinstance(found, Verification) and found.claims:
         for claim in found.claims:
-            outcome = {"supported": "", "unscored": "skipped"}.get(claim.verdict, "failures")
+            outcome = {"supported": "", "unscored": "skipped"}.get(claim.verdict, "failure")
             title = on_one_line(f"{claim.where}: {claim.text}", LONGEST)
             yield title, places.of(claim), outcome, str(claim)
         return
     said = "\n".join(map(str, found.errors or found.unscored))
-    outcome = "failures" if found.errors else ""
+    outcome = "failure" if found.errors else ""
     if not outcome and not found.coverage.scored:
-        outcome, said = "errors", said or "nothing could be scored"
+        outcome, said = "error", said or "nothing could be scored"
     yield found.name, places.of((*found.errors, *found.unscored, WHOLE)[0]), outcome, said
 
 

@@ -109,7 +109,7 @@ class Output:
     ] = None
 
     @property
-    def form(self) -> str:
+    def form(self) -> Literal["text", "json", "github", "junit", "sarif"]:
         """What is printed.
 
         Raises:

@@ -303,10 +303,11 @@ def print_json(found: Result, indent: int | None = 2) -> None:
 
 def print_for_ci(found: Sequence[Result], output: Output) -> None:
     """Results as annotations or a report of a machine, where that is asked for."""
-    if output.form in ("github", "junit", "sarif"):
+    form = output.form
+    if form == "github" or form == "junit" or form == "sarif":
         if isinstance(sys.stdout, TextIOWrapper):
             sys.stdout.reconfigure(encoding="utf-8")  # as JUnit's first line says
-        print(ci.write(found, output.form, with_unscored=output.fail_on == "unscored"))
+        print(ci.write(found, form, with_unscored=output.fail_on == "unscored"))
 
 
 def report(lines: Mapping[str, str], output: Output) -> None:

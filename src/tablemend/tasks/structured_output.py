@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import zip_longest
 from typing import Any, ClassVar
 
 from tablemend.detector.algorithm import align
@@ -147,8 +146,8 @@ def misfit(value: Any, schema: Mapping[str, Any]) -> str:
         validator_for(schema).check_schema(schema)
     except SchemaError as error:
         raise TablemendError(f"schema: {on_one_line(error.message, 200)}") from error
-    error = best_match(validator_for(schema)(schema).iter_errors(value))
-    return "" if error is None else on_one_line(f"{error.json_path}: {error.message}", 200)
+    found = best_match(validator_for(schema)(schema).iter_errors(value))
+    return "" if found is None else on_one_line(f"{found.json_path}: {found.message}", 200)
 
 
 def _is_equal(one: Any, other: Any) -> bool:
@@ -210,24 +209,30 @@ def _alone(gold: Any, got: Any, path: str) -> Iterator[Finding]:
 
 
 def _pairs(gold: list[Any], got: list[Any]) -> Iterator[tuple[Any, Any]]:
-    """What belongs together: objects as the detector matches rows, other values by value."""
+    """What belongs together: objects as the detector matches rows, then whatever is equal, then
+    objects that nothing names by their places.
+    """
     matched: dict[int, int] = {}
-    if gold and got and all(isinstance(one, dict) for one in (*gold, *got)):
-        table, other = _table(gold), _table(got)
+    aligned = None
+    are_objects = bool(gold and got) and all(isinstance(one, dict) for one in (*gold, *got))
+    if are_objects:
+        table = _table(gold)
         prepared = prepare_gold(table)
-        aligned = align(other, prepared) if isinstance(prepared, Gold) else None
-        if aligned is None:  # nothing names the objects
-            yield from zip_longest(gold, got)
-            return
-        filled = filled_rows(table)
-        matched = {filled[row]: aligned.body[at] for at, row in aligned.matched.items()}
-    else:
-        for number, own in enumerate(gold):
-            same = (at for at, one in enumerate(got) if not any(_compare(own, one, "")))
-            at = next((at for at in same if at not in matched.values()), None)
+        aligned = align(_table(got), prepared) if isinstance(prepared, Gold) else None
+        if aligned is not None:
+            filled = filled_rows(table)
+            matched = {filled[row]: aligned.body[at] for at, row in aligned.matched.items()}
+    for number, own in enumerate(gold):
+        if number not in matched:
+            left = (at for at in range(len(got)) if at not in matched.values())
+            at = next((at for at in left if not any(_compare(own, got[at], ""))), None)
             matched |= {} if at is None else {number: at}
-    yield from ((own, got[matched[n]] if n in matched else None) for n, own in enumerate(gold))
-    yield from ((None, one) for at, one in enumerate(got) if at not in matched.values())
+    rest = [at for at in range(len(got)) if at not in matched.values()]
+    for number, own in enumerate(gold):
+        by_place = are_objects and aligned is None and rest and number not in matched
+        at = rest.pop(0) if by_place else matched.get(number)
+        yield own, None if at is None else got[at]
+    yield from ((None, got[at]) for at in rest)
 
 
 def _table(objects: Sequence[Mapping[str, Any]]) -> Table:
