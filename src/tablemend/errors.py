@@ -25,6 +25,7 @@ EXTRAS = {
     "datasets": "data",
     "deepspeed": "deepspeed",
     "gguf": "gguf",
+    "jsonschema": "records",
     "llguidance": "constrained",
     "httpx2": "api",
     "inspect_ai": "inspect",

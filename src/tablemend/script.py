@@ -27,7 +27,7 @@ SCRIPTS = {
     **{f"train/{name}.py": f"train {name}" for name in ("sft", "dpo", "grpo", "distil")},
     **{
         f"data_gen/{name}.py": f"data {name}"
-        for name in "tablehallu tabfaith faith torr claims logic publish".split()
+        for name in "tablehallu tabfaith faith torr claims records logic publish".split()
     },
     "data_gen/preference.py": "preference",
     **{

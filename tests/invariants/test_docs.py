@@ -19,7 +19,7 @@ from tablemend.tables.read import read_table
 ROOT = Path(__file__).parents[2]
 DOCS = sorted(page.stem for page in (ROOT / "docs").glob("*.md"))
 PAGES = ("verification",)
-WITHOUT_OUTPUT = ("evaluation", "own-data", "own-task", "verification")
+WITHOUT_OUTPUT = ("evaluation", "own-data", "own-task", "rewards", "verification")
 """Pages with an example of an interface that prints nothing, or what a model says."""
 _BLOCK = re.compile(r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```)?", re.DOTALL | re.MULTILINE)
 _COMMAND = re.compile(r"^    (tablemend .*)$", re.MULTILINE)

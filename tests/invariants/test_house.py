@@ -121,7 +121,7 @@ LIMITS = {  # of today, and what issue "One of each" wants
     classes_named_by_a_participle: (10, 10),
     folders_in_a_circle: (0, 0),
     words_of_docs: (15_000, 15_000),
-    pages_of_docs: (15, 15),
+    pages_of_docs: (16, 16),
     kilobytes_of_the_log: (20, 20),
 }
 

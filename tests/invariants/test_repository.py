@@ -217,7 +217,7 @@ PACKAGES = (
     "generations backends reports results prompting verifier "
     "tasks mitigations recipe evaluation training pretrained "
     "tasks.tablehallu_llm meta_evaluation "
-    "annotation publishing reproduction harnesses script api cli __main__"
+    "annotation publishing reproduction harnesses script api rewards cli __main__"
 ).split()
 """Each imports only from those before it."""
 
@@ -309,7 +309,7 @@ def test_a_script_that_verifies_nothing_reaches_no_verifier(script: str) -> None
 
 LAPTOP = """
 values records tables detector config tasks/tablehallu annotation robustness api evidence programs
-verifier exact_match results
+verifier exact_match results rewards
 """.split()
 IMPORTING = """
 import importlib, sys

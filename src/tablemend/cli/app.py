@@ -56,6 +56,7 @@ def detect(
     from tablemend.detector.similarity import load_similarity
     from tablemend.tables.read import answer_format
 
+    _ = output.form  # refuses two formats before anything is read
     if batch is not None:
         inputs.refuse_beside_batch(answer, gold, context, query, query_file, output.html)
         return running.detect_batch(batch, format, similarity, output)

@@ -92,6 +92,10 @@ class Output:
     """Output format, and the conditions for a non-zero exit."""
 
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON (schema.json).")] = False
+    output_format: Annotated[
+        Literal["text", "json", "github", "junit", "sarif"],
+        typer.Option(help="github: annotations; junit: XML; sarif: 2.1.0 (verify and detect)."),
+    ] = "text"
     html: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write a page.")] = None
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="List every claim.")] = False
     fail_on: Annotated[
@@ -103,6 +107,17 @@ class Output:
     min_score: Annotated[
         float | None, typer.Option(min=0, max=1, help="Exit with 3 where the score is below this.")
     ] = None
+
+    @property
+    def form(self) -> Literal["text", "json", "github", "junit", "sarif"]:
+        """What is printed.
+
+        Raises:
+            TablemendError: ``--json`` beside another format.
+        """
+        if self.as_json and self.output_format not in ("text", "json"):
+            raise TablemendError(f"give either --json or --output-format {self.output_format}")
+        return "json" if self.as_json else self.output_format
 
     @property
     def least_coverage(self) -> float:

@@ -18,6 +18,7 @@ from rich.text import Text
 
 from tablemend.api import detection, mended, verification
 from tablemend.backends.backend import open_backend
+from tablemend.cli import ci
 from tablemend.cli.inputs import (
     NOTHING,
     AnswerFields,
@@ -75,6 +76,7 @@ def finish(found: Detection | Verification | Mended, output: Output, why: str) -
     if output.html is not None:
         write_text(output.html, found.to_html())
     show(found, output)
+    print_for_ci([found], output)
     if why:
         print(f"error: {why}", file=sys.stderr)
         return NOTHING
@@ -98,6 +100,7 @@ def _status(found: Sequence[Detection | Verification | Mended], output: Output) 
 
 def verify(given: Files, asking: ModelOptions, output: Output) -> int:
     """Verify what a command line names: the exit status."""
+    _ = output.form  # refuses two formats before anything is read
     asking.refuse_unread(None, answer=given.context is not None)
     run = partial(_verify, asking)
     if given.batch is not None:
@@ -112,6 +115,8 @@ def mend(
     given: Files, asking: ModelOptions, method: str | None, model: str | None, output: Output
 ) -> int:
     """Mend it: the exit status."""
+    if output.form not in ("text", "json"):
+        raise TablemendError(f"leave --output-format {output.form} out: it belongs to verify")
     method = method or ("repair" if model is None else "cave")
     named(method, model)
     if method == "repair" and given.context is not None and asking.verifier != "program":
@@ -199,7 +204,9 @@ def _verify_batch(
     path: Path, run: Callable[[list[Draft]], Sequence[Verdicts]], output: Output
 ) -> int:
     """Verify a file of documents: their mean STAF, and with ``--json`` one result a line."""
-    found, raw, status = _run_batch(path, run, verification, Verification, as_json=output.as_json)
+    found, raw, status = _run_batch(
+        path, run, verification, Verification, as_json=output.form == "json"
+    )
     if why := why_failed(raw):
         print(f"error: {path}: {why}", file=sys.stderr)
         status = NOTHING
@@ -215,6 +222,7 @@ def _verify_batch(
         "verifier": ", ".join(dict.fromkeys(one.scorer for one in found if one.scorer)),
     }
     report(lines, output)
+    print_for_ci(found, output)
     return status or _status(found, output)
 
 
@@ -238,6 +246,7 @@ def _mend_batch(
 
 def detect_batch(path: Path, format: AnswerFormat, similarity: str, output: Output) -> int:
     """Score a file of answers: their rates, and with ``--json`` one result a line."""
+    as_json = output.form == "json"
     alike = load_similarity(similarity)
     lines = list(read_batch(path, AnswerFields))
     submissions = (
@@ -256,7 +265,7 @@ def detect_batch(path: Path, format: AnswerFormat, similarity: str, output: Outp
         found.append(detection(*given, alike, format, name, judgement))
         if judgement.unscored:
             print(f"{name}: {judgement.unscored}", file=sys.stderr)
-        if output.as_json:
+        if as_json:
             print_json(found[-1], indent=None)
     rates = summarise(judgements, METRICS).items()
     shown = {
@@ -268,6 +277,7 @@ def detect_batch(path: Path, format: AnswerFormat, similarity: str, output: Outp
         "detector": detector_name(alike),
     }
     report(shown, output)
+    print_for_ci(found, output)
     status = int(any(one.unscored.startswith(DEFECT) for one in judgements))
     return status or _status(found, output)
 
@@ -291,9 +301,18 @@ def print_json(found: Result, indent: int | None = 2) -> None:
     print(json.dumps(found.to_dict(), ensure_ascii=not is_utf8, indent=indent))
 
 
+def print_for_ci(found: Sequence[Result], output: Output) -> None:
+    """Results as annotations or a report of a machine, where that is asked for."""
+    form = output.form
+    if form == "github" or form == "junit" or form == "sarif":
+        if isinstance(sys.stdout, TextIOWrapper):
+            sys.stdout.reconfigure(encoding="utf-8")  # as JUnit's first line says
+        print(ci.write(found, form, with_unscored=output.fail_on == "unscored"))
+
+
 def report(lines: Mapping[str, str], output: Output) -> None:
     """The totals of a batch; beside JSON they go to stderr."""
-    file = sys.stderr if output.as_json else sys.stdout
+    file = sys.stdout if output.form == "text" else sys.stderr
     for title, text in lines.items():
         print(f"{title:<22}{text}", file=file)
 
@@ -305,8 +324,9 @@ def show(found: Detection | Verification | Mended, output: Output) -> None:
     errors, then the score and how much it is of. Of a mended text stdout has the text alone, byte
     for byte, and stderr has the rest.
     """
-    if output.as_json:
+    if output.form == "json":
         print_json(found)
+    if output.form != "text":
         return
     mends = isinstance(found, Mended)
     console = _console(stderr=mends)

@@ -488,6 +488,8 @@ class Grpo(RolloutConfig):
     """Longest answer; one that is cut earns nothing."""
     reward: Reward = Reward()
     """What an answer earns."""
+    binary: bool = False
+    """1 for an answer that earns the whole reward, else 0."""
     beta: float = Field(default=0.0, ge=0)
     """Weight of the KL term against the model that training started from."""
     iterations: int = Field(default=1, ge=1)

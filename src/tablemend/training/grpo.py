@@ -76,9 +76,10 @@ def prepare(config: GrpoExperiment, run: Run, tokenizer: Tokenizer) -> PreparedD
 def reward_of(config: GrpoExperiment) -> Reward[Any]:
     """What pays the answers."""
     weights, task = config.grpo.reward.model_dump(exclude={"trace"}), config.task_of()
-    reward = task.reward(weights, config.thinking, config.train.prompt)
+    reward: Reward[Any] = task.reward(weights, config.thinking, config.train.prompt)
     trace = config.grpo.reward.trace
-    return TraceReward(task, reward, trace) if trace else reward
+    reward = TraceReward(task, reward, trace) if trace else reward
+    return BinaryReward(reward) if config.grpo.binary else reward
 
 
 class TraceReward:
@@ -100,6 +101,18 @@ class TraceReward:
         right = 1 - len(trace.findings) / trace.cited
         lost = self._weight * (1 - right) / (1 + self._weight)
         return Score({**score.parts, "trace": right}, score.reward * (1 - lost))
+
+
+class BinaryReward:
+    """1 for what earns the whole of a reward, else 0; the parts are as they were."""
+
+    def __init__(self, reward: Reward[Any]) -> None:
+        self.name, self._reward, self.gold = f"{reward.name}, binary", reward, reward.gold
+
+    def score(self, sample: Sample, view: str, text: str) -> Score:
+        """What an answer earns."""
+        found = self._reward.score(sample, view, text)
+        return Score(found.parts, float(found.reward == 1.0))
 
 
 def _payable(

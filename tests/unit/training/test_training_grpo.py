@@ -133,6 +133,15 @@ def test_prompts_without_room_for_an_answer_are_dropped_and_counted(
         grpo.prepare(command("long", "train.max_length=16"), Run.of(config), tokenizer)
 
 
+def test_a_binary_reward_pays_all_or_nothing(command: Callable[..., GrpoCommand]) -> None:
+    reward = grpo.reward_of(command("binary", "grpo.binary=true"))
+    (sample,) = small_world.examples(1, 1)
+    gold = reward.gold(sample, "clean")
+    partly = reward.score(sample, "clean", f"Here it is:\n{gold}")
+    assert reward.score(sample, "clean", gold).reward == 1.0 and reward.name.endswith("binary")
+    assert partly.reward == 0.0 and partly.parts["cells"] == 1.0
+
+
 def test_the_recipe_reaches_trl(command: Callable[..., GrpoCommand]) -> None:
     config = command(
         "trl",

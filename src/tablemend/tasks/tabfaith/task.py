@@ -354,13 +354,21 @@ class SummaryReward:
 
     def _count(self, sample: TabFaithExample, text: str) -> tuple[int, int]:
         """Different supported claims, and all claims."""
-        if _no_summary(text):
+        if why_no_summary(text):
             return 0, 0
-        found = self._verify(text, sample)
-        if not found.verdicts and any(note.startswith(NO_CLAIMS) for note in found.notes):
-            raise TablemendError(found.notes[0])
-        supported = {_said(one.claim) for one in found.verdicts if one.verdict == "supported"}
-        return len(supported), len(found.verdicts)
+        return count_claims(self._verify(text, sample))
+
+
+def count_claims(found: Verification) -> tuple[int, int]:
+    """Different supported claims, and all claims.
+
+    Raises:
+        TablemendError: the text could not be taken apart.
+    """
+    if not found.verdicts and any(note.startswith(NO_CLAIMS) for note in found.notes):
+        raise TablemendError(found.notes[0])
+    supported = {_said(one.claim) for one in found.verdicts if one.verdict == "supported"}
+    return len(supported), len(found.verdicts)
 
 
 def _said(claim: Claim) -> tuple[str, str]:
@@ -390,7 +398,7 @@ class SummaryScorer:
 
         stream = iter(answers)
         while chunk := list(islice(stream, CHUNK)):
-            why = [one.unscored or _no_summary(one.text) for one in chunk]
+            why = [one.unscored or why_no_summary(one.text) for one in chunk]
             asked = [
                 (behind_thinking(one.text), Evidence((one.sample.table,)))
                 for one, reason in zip(chunk, why, strict=True)
@@ -419,7 +427,7 @@ class SummaryScorer:
         )
 
 
-def _no_summary(text: str) -> str:
+def why_no_summary(text: str) -> str:
     """Why an answer is no summary; empty where it may be one."""
     said = behind_thinking(text)
     if not said and open_thought(text) >= 0:

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 from tablemend.detector.algorithm import (
     Alignment,
+    AnswerFormat,
     align,
     detect_in_answers,
     detector_name,
@@ -189,16 +190,8 @@ def score_answer(
     Raises:
         TablemendError: no answer can be scored against this gold table.
     """
-    gold = prepare_gold(gold_table)
-    if isinstance(gold, str):
-        raise TablemendError(gold)
-    if order is not None and header_key(order.column) not in gold.headers:
-        raise TablemendError(f"the sort column {order.column!r} is not in the gold table")
-    found = extract_table(text, rules.format, gold_table.columns)
-    if found.empty and not gold.rows:  # JSON, which names no column then
-        found = replace(found, table=Table(gold_table.columns, ()))
-    near = decimals and found.table and round_to_gold(found.table, gold_table, decimals)
-    parts, worth = _grade(near or found.table, gold, order)
+    gold, found, near = _read(text, gold_table, order, rules.format, decimals)
+    parts, worth = _grade(near, gold, order)
     if quote is not None and (quote.sentences or not gold.rows):
         parts["quote"] = _grade_quote(text, quote.sentences) if parts["scope"] else 0.0
     if parts["scope"]:
@@ -213,6 +206,45 @@ def score_answer(
         for name, part in parts.items()
     )
     return Score(parts, paid / whole)
+
+
+def is_right(
+    text: str,
+    gold_table: Table,
+    order: SortRule | None,
+    format: AnswerFormat = "auto",
+    decimals: Mapping[str, int] | None = None,
+) -> bool:
+    """Whether the table of an answer is the gold table: its columns in order, rows and cells.
+
+    Values may be written otherwise, and other text may stand beside the table.
+
+    Raises:
+        TablemendError: see :func:`score_answer`.
+    """
+    gold, _, near = _read(text, gold_table, order, format, decimals)
+    parts, _ = _grade(near, gold, order, spelling=1.0)
+    return all(part == 1.0 for part in parts.values())
+
+
+def _read(
+    text: str,
+    gold_table: Table,
+    order: SortRule | None,
+    format: AnswerFormat,
+    decimals: Mapping[str, int] | None,
+) -> tuple[Gold, Extraction, Table | None]:
+    """The gold table, what the answer holds, and its table with numbers rounded as asked."""
+    gold = prepare_gold(gold_table)
+    if isinstance(gold, str):
+        raise TablemendError(gold)
+    if order is not None and header_key(order.column) not in gold.headers:
+        raise TablemendError(f"the sort column {order.column!r} is not in the gold table")
+    found = extract_table(text, format, gold_table.columns)
+    if found.empty and not gold.rows:  # JSON, which names no column then
+        found = replace(found, table=Table(gold_table.columns, ()))
+    near = decimals and found.table and round_to_gold(found.table, gold_table, decimals)
+    return gold, found, near or found.table
 
 
 class TableReward:
@@ -239,7 +271,7 @@ class TableReward:
 
 
 def _grade(
-    answer: Table | None, gold: Gold, order: SortRule | None
+    answer: Table | None, gold: Gold, order: SortRule | None, spelling: float = SPELLING
 ) -> tuple[dict[str, float], float]:
     """The parts of an answer, and what its table is worth: columns times precision of the rows.
 
@@ -250,7 +282,7 @@ def _grade(
     """
     if not gold.rows:
         is_right = answer is not None and not answer.rows
-        columns = _grade_columns(answer, gold) if answer is not None and is_right else 0.0
+        columns = _grade_columns(answer, gold, spelling) if answer and is_right else 0.0
         return {"format": float(columns > 0), "columns": columns, "scope": float(columns > 0)}, 0.0
     gaps = sum(map(len, gold.filled)) - gold.cells
     pairs = _pairs(gold, order, ())[1]
@@ -260,14 +292,14 @@ def _grade(
     aligned = None if answer is None else align(answer, gold)
     if answer is None or aligned is None:
         return parts, 0.0
-    stated = _stated(gold, aligned)
+    stated = _stated(gold, aligned, spelling)
     if not stated:
         return parts, 0.0
     empty = [len(table.rows) - len(filled_rows(table)) for table in (answer, gold.table)]
     rows = len(aligned.body) + max(0, empty[0] - empty[1])
     right = sum(row.share for row in stated.values())
     parts["format"] = max(row.share for row in stated.values())
-    parts["columns"] = _grade_columns(answer, gold) * parts["format"]
+    parts["columns"] = _grade_columns(answer, gold, spelling) * parts["format"]
     parts["scope"] = 2 * right / (len(gold.rows) + rows)
     parts["cells"] = sum(row.filled for row in stated.values()) / gold.cells
     parts["coverage"] = right / len(gold.rows)
@@ -286,7 +318,7 @@ class _Row(NamedTuple):
     blank: float
 
 
-def _stated(gold: Gold, aligned: Alignment) -> dict[int, _Row]:
+def _stated(gold: Gold, aligned: Alignment, spelling: float) -> dict[int, _Row]:
     """The gold rows that the answer states, in its order: the key, and a cell beside it.
 
     The key alone will do where the gold row has no other cell in the columns of the answer; but
@@ -317,7 +349,9 @@ def _stated(gold: Gold, aligned: Alignment) -> dict[int, _Row]:
         ]
         credits = [
             fmean(
-                credit_cell(cells.gold[gold_row][at], cells.answer[one][at], cells.units[at])
+                credit_cell(
+                    cells.gold[gold_row][at], cells.answer[one][at], cells.units[at], spelling
+                )
                 for one in (row, *rivals)
             )
             for at in range(len(aligned.place))
@@ -334,14 +368,14 @@ def _stated(gold: Gold, aligned: Alignment) -> dict[int, _Row]:
     return stated if tells else {}
 
 
-def credit_cell(gold: Cell, answer: Cell, unit: Unit) -> float:
+def credit_cell(gold: Cell, answer: Cell, unit: Unit, spelling: float = SPELLING) -> float:
     """1 for the gold cell as it is written, less for its value in other letters, else 0."""
     if is_blank(gold):
-        return 1.0 if answer in (*_BLANKS, gold) else SPELLING * is_blank(answer)
+        return 1.0 if answer in (*_BLANKS, gold) else spelling * is_blank(answer)
     if answer == gold:
         return 1.0
     one, other = read_value(gold), read_value(answer)
-    return SPELLING * (
+    return spelling * (
         equal_values(one, other, unit)
         and not _says_more(one, other, unit)
         and (_is_exact(answer) or not _is_exact(gold))
@@ -368,14 +402,14 @@ def _is_exact(cell: Cell) -> bool:
     return number is None or not number.bound
 
 
-def _grade_columns(answer: Table, gold: Gold) -> float:
+def _grade_columns(answer: Table, gold: Gold, spelling: float) -> float:
     """Names that are the gold table's, of both tables' names together; less out of order."""
     names = dict(zip(gold.headers, gold.table.columns, strict=True))
     named: dict[str, float] = {}
     for column in answer.columns:
         name = header_key(column)
         if name in names and name not in named:
-            named[name] = 1.0 if column == names[name] else SPELLING
+            named[name] = 1.0 if column == names[name] else spelling
     extra = len(answer.columns) - len(named)
     places = [gold.headers.index(name) for name in named]
     in_order = all(one < other for one, other in pairwise(places))
