@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from tablemend.errors import TablemendError
 
+S = TypeVar("S")
 T = TypeVar("T")
 
 
@@ -43,9 +44,9 @@ def map_in(
 
 
 def map_in_workers(
-    start: Callable[..., Callable[[int], T]],
+    start: Callable[..., Callable[[S], T]],
     arguments: tuple[Any, ...],
-    numbers: Sequence[int],
+    numbers: Sequence[S],
     workers: int,
 ) -> Iterator[T]:
     """What a function makes of numbers, in their order; in this process where one is enough.
@@ -53,7 +54,7 @@ def map_in_workers(
     Args:
         start: of a module; called once in each process, gives the function.
         arguments: what it is called with.
-        numbers: what the function is called with.
+        numbers: what the function is called with: numbers, or other small values.
         workers: how many processes.
 
     Raises:
@@ -80,12 +81,12 @@ def map_in_workers(
             pool.shutdown(cancel_futures=True)
 
 
-_FUNCTIONS: list[Callable[[int], Any]] = []  # one in each worker process
+_FUNCTIONS: list[Callable[[Any], Any]] = []  # one in each worker process
 
 
-def _start(start: Callable[..., Callable[[int], Any]], arguments: tuple[Any, ...]) -> None:
+def _start(start: Callable[..., Callable[[Any], Any]], arguments: tuple[Any, ...]) -> None:
     _FUNCTIONS.append(start(*arguments))
 
 
-def _call(number: int) -> Any:
+def _call(number: Any) -> Any:
     return _FUNCTIONS[0](number)

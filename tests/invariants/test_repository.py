@@ -217,7 +217,7 @@ PACKAGES = (
     "generations backends reports results prompting verifier "
     "tasks mitigations recipe evaluation training pretrained "
     "tasks.tablehallu_llm meta_evaluation "
-    "annotation publishing reproduction harnesses script api cli __main__"
+    "annotation publishing reproduction harnesses script api audit cli __main__"
 ).split()
 """Each imports only from those before it."""
 
