@@ -78,8 +78,12 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         out = options.out or Path(folder)
         out.mkdir(parents=True, exist_ok=True)
-        found = list(records(options.data, options.kind))
-        random.Random(0).shuffle(found)
+        about: dict[str, list[dict[str, Any]]] = {}  # answers about one table come together
+        for one in records(options.data, options.kind):
+            about.setdefault(json.dumps(one.get("table", one.get("context"))), []).append(one)
+        tables = list(about.values())
+        random.Random(0).shuffle(tables)
+        found = [one for own in tables for one in own]
         path = out / f"{options.kind}.jsonl"
         with path.open("w", encoding="utf-8") as file:
             for one in islice(cycle(found), options.n):

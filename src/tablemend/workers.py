@@ -7,12 +7,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import active_children, get_context
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
+from tablemend.cluster import map_on_ray
 from tablemend.errors import TablemendError
 
 S = TypeVar("S")
 T = TypeVar("T")
+Engine = Literal["local", "ray"]
 
 
 def map_in(
@@ -48,6 +50,7 @@ def map_in_workers(
     arguments: tuple[Any, ...],
     numbers: Sequence[S],
     workers: int,
+    engine: Engine = "local",
 ) -> Iterator[T]:
     """What a function makes of numbers, in their order; in this process where one is enough.
 
@@ -56,10 +59,14 @@ def map_in_workers(
         arguments: what it is called with.
         numbers: what the function is called with: numbers, or other small values.
         workers: how many processes.
+        engine: ``ray`` does it on a cluster instead, see :mod:`tablemend.cluster`.
 
     Raises:
         TablemendError: a process died.
     """
+    if engine == "ray":
+        yield from map_on_ray(start, arguments, numbers)
+        return
     if workers == 1 or len(numbers) < 2:
         yield from map(start(*arguments), numbers)
         return

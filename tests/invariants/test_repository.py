@@ -211,7 +211,7 @@ def test_the_licence_is_whole() -> None:
 
 
 PACKAGES = (
-    "shipped errors plugins workers statistics robustness foreign thinking values tables "
+    "shipped errors plugins cluster workers statistics robustness foreign thinking values tables "
     "records config runs renderer exact_match detector evidence programs datasets "
     "datasets.card datasets.source_tables "
     "generations backends reports results prompting verifier "

@@ -25,12 +25,12 @@ from tablemend.errors import TablemendError
 from tablemend.runs import Store, write_json
 from tablemend.runs.files import to_line
 from tablemend.verifier.verifiers import PROGRAM
-from tablemend.workers import map_in_workers
+from tablemend.workers import Engine, map_in_workers
 
 WORSE_STATUS = 3
 """Exit status where ``--baseline`` finds something worse."""
-LINES = 16
-"""Answers of a block: so many are scored again at most, of each process, after a kill."""
+LINES: dict[Engine, int] = {"local": 16, "ray": 512}
+"""Answers of a block, which is scored again where it was not finished."""
 
 
 def audit(
@@ -40,6 +40,7 @@ def audit(
     fields: Mapping[str, str] | None = None,
     verifier: str = PROGRAM,
     workers: int = 1,
+    engine: Engine = "local",
     baseline: Path | None = None,
     scores: str | None = None,
 ) -> dict[str, Any]:
@@ -54,6 +55,7 @@ def audit(
         fields: where fields of ours stand in a record, by name.
         verifier: ``program``, ``nli:MODEL``, ``llm:MODEL``, ``program+llm:MODEL``.
         workers: processes; models are asked by one.
+        engine: ``ray``: the nodes of a cluster instead, which all see the files or URLs.
         baseline: an earlier audit.json, to be compared with.
         scores: another place for what is noted of each answer: a ``.jsonl`` or a ``.parquet``.
 
@@ -67,8 +69,12 @@ def audit(
     fields, scores = dict(fields or {}), scores or str(out / "scores.jsonl")
     if not scores.lower().endswith((".jsonl", ".parquet")):
         raise TablemendError(f"--scores {scores}: wanted a .jsonl or a .parquet")
+    if not scores.lower().endswith(".jsonl"):
+        import pyarrow  # noqa: F401 (missing: said before anything is scored)
     blocks = [
-        one for path in dict.fromkeys(inputs) for one in find_blocks(path, out / "converted", LINES)
+        one
+        for path in dict.fromkeys(inputs)
+        for one in find_blocks(path, out / "converted", LINES[engine])
     ]
     if not blocks:
         raise TablemendError(f"{', '.join(inputs)}: there is nothing in it")
@@ -77,7 +83,7 @@ def audit(
     arguments = (fields, verifier)
     with Store(out / "blocks.jsonl", "block", settings) as store:
         new = [one for one in blocks if _name(one) not in store]
-        made = map_in_workers(AnswerScorer, arguments, new, workers)
+        made = map_in_workers(AnswerScorer, arguments, new, workers, engine)
         with tqdm(total=sum(one.lines for one in new), unit=" answers", disable=None) as shown:
             for block, notes in zip(new, made, strict=True):
                 store.put({"block": _name(block), "notes": notes})
@@ -113,27 +119,16 @@ def run_audit(
     inputs: Sequence[str],
     out: Path | None,
     fields: str,
-    verifier: str,
-    baseline: Path | None,
-    scores: str | None,
     workers: int | None,
     as_json: bool,
+    **how: Any,
 ) -> int:
-    """Audit what a command line names, and print: 3 where something is worse than the baseline."""
-    stem = Path(inputs[0].rpartition("/")[2]).stem
-    found = audit(
-        inputs,
-        out := out or Path("runs") / f"audit-{stem}",
-        fields=read_fields(fields),
-        verifier=verifier,
-        workers=(workers or os.cpu_count() or 1) if verifier == PROGRAM else 1,
-        baseline=baseline,
-        scores=scores,
-    )
-    if as_json:
-        print(json.dumps(found, indent=1))
-    else:
-        print("\n".join([*say(found), f"{out}: audit.html, audit.json, scores.jsonl"]))
+    """:func:`audit` of what a command line names; 3 where something is worse than the baseline."""
+    out = out or Path("runs") / f"audit-{Path(inputs[0].rpartition('/')[2]).stem}"
+    cores = (workers or os.cpu_count() or 1) if how["verifier"] == PROGRAM else 1
+    found = audit(inputs, out, fields=read_fields(fields), workers=cores, **how)
+    lines = [*say(found), f"{out}: audit.html, audit.json, scores.jsonl"]
+    print(json.dumps(found, indent=1) if as_json else "\n".join(lines))
     return WORSE_STATUS if any(one.get("worse") for one in found.get("baseline", ())) else 0
 
 

@@ -14,8 +14,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from datetime import UTC, date, datetime
 from io import TextIOWrapper
+from itertools import islice
 from pathlib import Path
-from typing import IO, Any, NamedTuple, cast
+from typing import Any, BinaryIO, Literal, NamedTuple, cast
 
 from tablemend.errors import TablemendError
 from tablemend.evidence.files import given_source
@@ -48,12 +49,8 @@ USUAL = {
     " attributes.metadata.table_id",
 }
 """Of each field of ours, where it usually stands; the first that is there counts."""
-ANSWERING = {"GENERATION", "LLM", "AGENT", "CHAIN", "TRACE"}
 KINDS = ("type", "span_kind", "attributes.openinference.span.kind")
-OTHER_KINDS = {
-    *("SPAN", "EVENT", "TOOL", "RETRIEVER", "EMBEDDING", "RERANKER", "GUARDRAIL", "EVALUATOR"),
-    "PROMPT",
-}
+OTHER_KINDS = set("SPAN EVENT TOOL RETRIEVER EMBEDDING RERANKER GUARDRAIL EVALUATOR PROMPT".split())
 """Steps of a trace that are no answer of a model, in Langfuse and OpenInference."""
 CONTENT = "content text completion output answer response message choices generated_text".split()
 BESIDE = (
@@ -67,13 +64,7 @@ _CSV_LIMIT = 1 << 24
 
 
 class Record(NamedTuple):
-    """A record of a file.
-
-    Attributes:
-        place: the file's name and the line or row.
-        data: what it holds; ``None`` where it cannot be read.
-        problem: why it cannot.
-    """
+    """A record of a file: its line or row, and what it holds or why it cannot be read."""
 
     place: str
     data: dict[str, Any] | None
@@ -81,15 +72,8 @@ class Record(NamedTuple):
 
 
 class Block(NamedTuple):
-    """Some lines of a file of JSON lines.
-
-    Attributes:
-        path: the file; a URL that fsspec opens, such as ``s3://``, or a path.
-        name: what messages call it.
-        start: the byte at which its first line begins.
-        first: the number of that line, from 1.
-        lines: how many there are.
-        digest: hash of its bytes.
+    """Some lines of a file of JSON lines: the byte at which they begin, the number of the first
+    from 1, how many they are, and their hash; ``name`` is the file's in messages.
     """
 
     path: str
@@ -101,13 +85,7 @@ class Block(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """An answer and what it is scored by.
-
-    Attributes:
-        text: the raw answer.
-        table, gold: as the record has them: a text, or JSON.
-        found_in: of each of our fields, where in the record it was found.
-    """
+    """A raw answer and what it is scored by, as it stands ``found_in`` its record."""
 
     text: str
     table: Any
@@ -121,7 +99,7 @@ class Answer(NamedTuple):
     found_in: dict[str, str]
 
 
-def open_input(path: str, mode: str = "rb") -> IO[Any]:
+def open_input(path: str, mode: Literal["rb", "wb"] = "rb") -> BinaryIO:
     """A file or, with ``://``, what fsspec opens.
 
     Raises:
@@ -132,7 +110,7 @@ def open_input(path: str, mode: str = "rb") -> IO[Any]:
             return Path(path).open(mode)
         import fsspec
 
-        return cast(IO[Any], fsspec.open(path, mode).open())
+        return cast(BinaryIO, fsspec.open(path, mode).open())
     except ModuleNotFoundError:
         raise
     except (OSError, ValueError, ImportError) as error:
@@ -141,38 +119,24 @@ def open_input(path: str, mode: str = "rb") -> IO[Any]:
 
 
 def find_blocks(path: str, folder: Path, most: int) -> Iterator[Block]:
-    """The lines of a file, so many together; what is no file of JSON lines becomes one first.
-
-    Args:
-        path: a file, or a URL.
-        folder: where the file of JSON lines is put.
-        most: lines of a block.
+    """The lines of a file or URL, ``most`` together; what is no file of JSON lines becomes one in
+    ``folder`` first.
 
     Raises:
-        TablemendError: the file cannot be read, or is of no kind that is known.
+        TablemendError: it cannot be read, or is of no kind that is known.
     """
     name, own = path.rpartition("/")[2], path
     if not path.lower().endswith(LINES):
         folder.mkdir(parents=True, exist_ok=True)
         own = str(folder / f"{hash_text(path)[:8]}-{name}.jsonl")
         with Path(own).open("w", encoding="utf-8") as file:
-            for one in read_records(path):
-                file.write(to_line([one.place, one.data, one.problem]))
+            file.writelines(to_line([*one]) for one in read_records(path))
     with open_input(own) as lines:
-        start = number = 0
-        held: list[bytes] = []
-        for line in lines:
-            held.append(line)
-            if len(held) == most:
-                yield _block(own, name, start, number, held)
-                start, number, held = start + sum(map(len, held)), number + len(held), []
-        if held:
-            yield _block(own, name, start, number, held)
-
-
-def _block(path: str, name: str, start: int, number: int, lines: list[bytes]) -> Block:
-    digest = hash_text(b"".join(lines).decode("utf-8", "replace"))[:16]
-    return Block(path, name, start, number + 1, len(lines), digest)
+        start, first = 0, 1
+        while held := list(islice(lines, most)):
+            digest = hash_text(b"".join(held).decode("utf-8", "replace"))[:16]
+            yield Block(own, name, start, first, len(held), digest)
+            start, first = start + sum(map(len, held)), first + len(held)
 
 
 def read_block(block: Block) -> Iterator[Record]:
@@ -243,7 +207,7 @@ def _record(place: str, data: Any) -> Record:
     return Record(place, data) if isinstance(data, dict) else Record(place, None, "no object")
 
 
-def _inspect_log(file: IO[bytes]) -> Iterator[Any]:
+def _inspect_log(file: BinaryIO) -> Iterator[Any]:
     """The samples of a ``.eval``, one at a time."""
     with closing(zipfile.ZipFile(file)) as log:
         try:
@@ -372,10 +336,9 @@ def read_answer(data: Mapping[str, Any], fields: Mapping[str, str]) -> Answer | 
                 return value
         return None
 
-    if "answer" not in fields:
-        kinds = {str(look_up(data, path)).upper() for path in KINDS}
-        if kinds & OTHER_KINDS and not kinds & ANSWERING:
-            return "a step of a trace that is no answer of a model"
+    kinds = {str(look_up(data, path)).upper() for path in KINDS}
+    if "answer" not in fields and OTHER_KINDS & kinds:
+        return "a step of a trace that is no answer of a model"
     text = text_in(find("answer"))
     if text is None:
         where = f" at {fields['answer']}" if "answer" in fields else ""

@@ -6,6 +6,7 @@ import hashlib
 import heapq
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice, zip_longest
 from typing import Any
 
 from tablemend import __version__
@@ -56,7 +57,7 @@ class Tally:
         self.scorers: Counter[str] = Counter()
         self.outcomes: dict[tuple[str, str], tuple[str, list[str] | None]] = {}
         self.repeated = 0
-        self.examples: dict[str, list[tuple[str, dict[str, Any]]]] = defaultdict(list)
+        self.examples: dict[str, list[tuple[str, int, dict[str, Any]]]] = defaultdict(list)
 
     def add(self, note: Mapping[str, Any]) -> None:
         """Count one note."""
@@ -98,24 +99,23 @@ class Tally:
             # any of them as likely as another, and the same ones in every run
             order = hashlib.sha256(note["place"].encode()).hexdigest()
             held = self.examples[kind]
-            heapq.heappush(held, (_turned(order), dict(note)))
+            heapq.heappush(held, (_turned(order), self.read, dict(note)))
             if len(held) > SHOWN:
                 heapq.heappop(held)
 
     def chosen(self) -> list[dict[str, Any]]:
         """Notes of answers to look at: of each type of error in turn."""
-        turns = [[note for _, note in sorted(own, key=lambda o: o[0], reverse=True)]
-                 for _, own in sorted(self.examples.items())]  # fmt: skip
-        found: dict[str, dict[str, Any]] = {}
-        for turn in range(SHOWN):
-            for own in turns:
-                if turn < len(own) and len(found) < SHOWN:
-                    found.setdefault(own[turn]["place"], own[turn])
-        return list(found.values())
+        turns = [
+            [note for *_, note in sorted(own, key=lambda one: one[:2], reverse=True)]
+            for _, own in sorted(self.examples.items())
+        ]
+        mixed = (note for turn in zip_longest(*turns) for note in turn if note is not None)
+        return list(islice({note["place"]: note for note in mixed}.values(), SHOWN))
 
     def results(self, inputs: Sequence[str]) -> dict[str, Any]:
         """audit.json, but for the examples."""
-        by = {part: self._rates(part) for part in PARTS}
+        one_table = len(self.parts["table"]) < 2  # then answers are what was drawn
+        by = {part: self._rates(part, one_table or part == "table") for part in PARTS}
         found: dict[str, Any] = {
             "version": VERSION,
             "tablemend": __version__,
@@ -131,8 +131,8 @@ class Tally:
             "skipped": self.skipped,
             "unscored": self.unscored,
             "tables": len(self.parts["table"]),
-            "flawed": _rate(self.all),
-            "unscored_rate": _rate(self.left),
+            "flawed": _rate(self.all, one_table),
+            "unscored_rate": _rate(self.left, one_table),
             "claims": {
                 "total": self.claims,
                 "scored": self.claims_scored,
@@ -144,7 +144,7 @@ class Tally:
         found["outcomes"] = self._outcomes()
         return found
 
-    def _rates(self, part: str) -> dict[str, Any]:
+    def _rates(self, part: str, alone: bool) -> dict[str, Any]:
         """The rates of one sort of part: all of length and time in order, of others the worst."""
         groups = self.parts[part]
         if part == "type":
@@ -155,7 +155,7 @@ class Tally:
             groups = _by_period(groups)
         elif part in ("table", "column"):  # what was seen once says nothing
             groups = {name: own for name, own in groups.items() if _total(own)[1] > 1}
-        rates = {name: _rate(own, alone=part == "table") for name, own in groups.items()}
+        rates = {name: _rate(own, alone) for name, own in groups.items()}
         for name, own in rates.items():
             if part in ("table", "type"):
                 own["label"] = (self.labels if part == "table" else self.names)[name]
@@ -243,7 +243,7 @@ def _with_all(shown: Cluster, everything: Cluster) -> Cluster:
 
 
 def _rate(groups: Cluster, alone: bool = False) -> dict[str, Any]:
-    """A rate over answers; its interval takes tables for what was drawn, of one table answers."""
+    """A rate over answers; its interval takes tables for what was drawn, or answers ``alone``."""
     count, n = _total(groups)
     effect = 1.0
     if not alone:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 from typer.exceptions import TyperException
@@ -135,12 +135,16 @@ def audit(
         str | None, typer.Option(metavar="FILE", help="Each answer's score: .jsonl or .parquet.")
     ] = None,
     workers: Annotated[int | None, typer.Option(min=1, help="Processes (default: cores).")] = None,
+    engine: Annotated[
+        Literal["local", "ray"], typer.Option(help="ray: on the nodes of a Ray cluster.")
+    ] = "local",
     as_json: Annotated[bool, typer.Option("--json", help="Print audit.json.")] = False,
 ) -> int:
     """Score a log of answers: how many have errors, of what type, and where they concentrate."""
     from tablemend.audit.command import run_audit
 
-    return run_audit(inputs, out, fields, verifier, baseline, scores, workers, as_json)
+    how = {"verifier": verifier, "baseline": baseline, "scores": scores, "engine": engine}
+    return run_audit(inputs, out, fields, workers, as_json, **how)
 
 
 EXAMPLES = {
