@@ -26,7 +26,7 @@ PATIENCE = 400
 def cluster() -> Iterator[Any]:
     from ray.cluster_utils import Cluster
 
-    os.environ["RAY_worker_niceness"] = "0"  # else a busy machine starves them
+    os.environ |= {"RAY_worker_niceness": "0"}  # else a busy machine starves them
     small = {"num_cpus": 1, "object_store_memory": 100 << 20}
     found = Cluster(initialize_head=True, head_node_args={**small, "include_dashboard": False})
     found.add_node(**small)
