@@ -35,6 +35,7 @@ EXTRAS = {
     "openpyxl": "xlsx",
     "peft": "train",
     "pyarrow": "data",
+    "ray": "ray",
     "rouge_score": "metrics",
     "sacrebleu": "metrics",
     "scipy": "report",

@@ -328,6 +328,58 @@ def difference_interval(
     return difference, difference - down, difference + up
 
 
+def compare_rates(
+    a: tuple[int, int, float], b: tuple[int, int, float]
+) -> tuple[float | None, float | None, float | None, float | None]:
+    """Two rates of answers that have nothing in common: b minus a, its interval, two-sided p.
+
+    Newcombe's hybrid score interval (1998, Statistics in Medicine 17:873-890, method 10) and the
+    "N - 1" chi-squared test (Campbell 2007), of as many observations as clusters leave.
+
+    Args:
+        a: how many, of how many, and the :func:`design_effect`.
+        b: likewise.
+
+    >>> [round(value, 3) for value in compare_rates((10, 100, 1.0), (25, 100, 1.0))]
+    [0.15, 0.044, 0.252, 0.005]
+    """
+    if not a[1] or not b[1]:
+        return None, None, None, None
+    (first, n), (second, m) = ((count / effect, size / effect) for count, size, effect in (a, b))
+    p, q = first / n, second / m
+    (low_p, high_p), (low_q, high_q) = wilson(first, n), wilson(second, m)
+    down, up = math.hypot(q - low_q, high_p - p), math.hypot(high_q - q, p - low_p)
+    pooled = (first + second) / (n + m)
+    variance = pooled * (1 - pooled) * (1 / n + 1 / m) * (n + m) / max(n + m - 1, 1)
+    score = abs(q - p) / math.sqrt(variance) if variance else 0.0
+    return q - p, q - p - down, q - p + up, 2 * NormalDist().cdf(-score)
+
+
+def concentration(counts: Sequence[tuple[int, int]], seed: int = 0) -> tuple[int, float, float]:
+    """Whether events pile up in few groups, more than chance piles them up.
+
+    Args:
+        counts: of each group, events and observations.
+        seed: of the draws.
+
+    Returns:
+        The fewest groups that hold half of the events, the share that they hold, and p: how often
+        as many groups hold that share where the same events fall on any observation alike
+        (multivariate hypergeometric; of each draw the fullest groups).
+    """
+    events, sizes = np.asarray(counts, dtype=np.int64).reshape(-1, 2).T
+    total = int(events.sum())
+    if not total:
+        return 0, 0.0, 1.0
+    held = np.cumsum(np.sort(events)[::-1])
+    most = int(np.searchsorted(held, total / 2)) + 1
+    generator, at_least = np.random.default_rng(seed), 1
+    for _ in range(RESAMPLES // 10):
+        drawn = generator.multivariate_hypergeometric(sizes, total, method="marginals")
+        at_least += int(np.sort(drawn)[::-1][:most].sum() >= held[most - 1])
+    return most, float(held[most - 1] / total), at_least / (RESAMPLES // 10 + 1)
+
+
 def holm(p_values: Sequence[float]) -> list[float]:
     """Holm's step-down correction (Holm 1979), in the order given.
 

@@ -7,11 +7,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import active_children, get_context
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
+from tablemend.cluster import map_on_ray
 from tablemend.errors import TablemendError
 
+S = TypeVar("S")
 T = TypeVar("T")
+Engine = Literal["local", "ray"]
 
 
 def map_in(
@@ -43,22 +46,27 @@ def map_in(
 
 
 def map_in_workers(
-    start: Callable[..., Callable[[int], T]],
+    start: Callable[..., Callable[[S], T]],
     arguments: tuple[Any, ...],
-    numbers: Sequence[int],
+    numbers: Sequence[S],
     workers: int,
+    engine: Engine = "local",
 ) -> Iterator[T]:
     """What a function makes of numbers, in their order; in this process where one is enough.
 
     Args:
         start: of a module; called once in each process, gives the function.
         arguments: what it is called with.
-        numbers: what the function is called with.
+        numbers: what the function is called with: numbers, or other small values.
         workers: how many processes.
+        engine: ``ray`` does it on a cluster instead, see :mod:`tablemend.cluster`.
 
     Raises:
         TablemendError: a process died.
     """
+    if engine == "ray":
+        yield from map_on_ray(start, arguments, numbers)
+        return
     if workers == 1 or len(numbers) < 2:
         yield from map(start(*arguments), numbers)
         return
@@ -80,12 +88,12 @@ def map_in_workers(
             pool.shutdown(cancel_futures=True)
 
 
-_FUNCTIONS: list[Callable[[int], Any]] = []  # one in each worker process
+_FUNCTIONS: list[Callable[[Any], Any]] = []  # one in each worker process
 
 
-def _start(start: Callable[..., Callable[[int], Any]], arguments: tuple[Any, ...]) -> None:
+def _start(start: Callable[..., Callable[[Any], Any]], arguments: tuple[Any, ...]) -> None:
     _FUNCTIONS.append(start(*arguments))
 
 
-def _call(number: int) -> Any:
+def _call(number: Any) -> Any:
     return _FUNCTIONS[0](number)

@@ -221,7 +221,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-READING = [line for line in TYPED if line.split()[0] in ("detect", "verify", "mend", "where")]
+READING = [line for line in TYPED if line.split()[0] in "detect verify mend where audit".split()]
 
 
 @pytest.mark.parametrize("line", READING)

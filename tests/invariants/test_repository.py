@@ -211,13 +211,13 @@ def test_the_licence_is_whole() -> None:
 
 
 PACKAGES = (
-    "shipped errors plugins workers statistics robustness foreign thinking values tables "
+    "shipped errors plugins cluster workers statistics robustness foreign thinking values tables "
     "records config runs renderer exact_match detector evidence programs datasets "
     "datasets.card datasets.source_tables "
     "generations backends reports results prompting verifier "
     "tasks mitigations recipe evaluation training pretrained "
     "tasks.tablehallu_llm meta_evaluation "
-    "annotation publishing reproduction harnesses script api rewards cli __main__"
+    "annotation publishing reproduction harnesses script api audit rewards cli __main__"
 ).split()
 """Each imports only from those before it."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 from typer.exceptions import TyperException
@@ -109,6 +109,45 @@ def mend(
     return running.mend(given, asking, method, model, output)
 
 
+@expand
+def audit(
+    inputs: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="ANSWERS...",
+            help=".jsonl, .json, .csv, .parquet or .eval; a path or a URL.",
+        ),
+    ],
+    out: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Default: runs/audit-NAME.")
+    ] = None,
+    fields: Annotated[
+        str,
+        typer.Option(metavar="A=PATH,...", help="Such as answer=output.text,table=in.table."),
+    ] = "",
+    verifier: Annotated[
+        str, typer.Option(help="program, nli:MODEL, llm:MODEL, program+llm:MODEL.")
+    ] = "program",
+    baseline: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="An earlier audit.json: exit with 3 where it is worse."),
+    ] = None,
+    scores: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Each answer's score: .jsonl or .parquet.")
+    ] = None,
+    workers: Annotated[int | None, typer.Option(min=1, help="Processes (default: cores).")] = None,
+    engine: Annotated[
+        Literal["local", "ray"], typer.Option(help="ray: on the nodes of a Ray cluster.")
+    ] = "local",
+    as_json: Annotated[bool, typer.Option("--json", help="Print audit.json.")] = False,
+) -> int:
+    """Score a log of answers: how many have errors, of what type, and where they concentrate."""
+    from tablemend.audit.command import run_audit
+
+    how = {"verifier": verifier, "baseline": baseline, "scores": scores, "engine": engine}
+    return run_audit(inputs, out, fields, workers, as_json, **how)
+
+
 EXAMPLES = {
     "verify": (
         "tablemend verify summary.txt table.csv",
@@ -123,6 +162,11 @@ EXAMPLES = {
     "detect": (
         "tablemend detect answer.md gold.csv",
         "tablemend detect answer.md gold.csv --context article.txt --query 'Show ... by year'",
+    ),
+    "audit": (
+        "tablemend audit answers.jsonl",
+        "tablemend audit traces.json --fields answer=output.text,table=input.table",
+        "tablemend audit today.parquet --baseline runs/audit-yesterday/audit.json",
     ),
 }
 GROUPS = {
@@ -144,7 +188,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     rich_markup_mode="rich",
 )
-for command in (verify, mend, detect):
+for command in (verify, mend, detect, audit):
     app.command(epilog=_epilog(EXAMPLES[command.__name__]))(command)
 app.add_typer(
     annotate,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -13,13 +12,12 @@ from pydantic import PlainValidator, model_validator
 from tablemend.cli.options import Files
 from tablemend.config.load import BatchLine, read_batch
 from tablemend.errors import TablemendError, defect
-from tablemend.evidence.files import load_source, read_source
+from tablemend.evidence.files import given_gold, given_source, load_source, read_source
 from tablemend.evidence.source import Source
 from tablemend.foreign import read_whole
 from tablemend.mitigations.edits import Draft
 from tablemend.prompting.replies import REQUEST_FAILED
 from tablemend.records import Usage, Verification
-from tablemend.tables.jsontable import read_json
 from tablemend.tables.read import answer_format, decoded, load_table, load_text, read_table
 from tablemend.tables.table import Table, TableError
 from tablemend.verifier.verifiers import PROGRAM
@@ -55,34 +53,11 @@ EXPECTED = (TablemendError, OSError, ImportError, MemoryError)
 """What no single document is to blame for."""
 
 
-def _given_source(value: object) -> Source:
-    """A field ``source``: a table as text or as JSON."""
-    try:
-        if isinstance(value, list | dict):
-            return read_source(json.dumps(value, ensure_ascii=False), "json")
-        if not isinstance(value, str):
-            raise TableError("wanted a table, as text or as JSON")
-        found = read_source(value)
-        if len(value.strip().splitlines()) == 1 and not any(t.rows for t in found.tables):
-            raise TableError("one line is no table: text to go by is given as context")
-    except TableError as error:
-        raise TablemendError(f"the source cannot be read ({error})") from error
-    return found
-
-
-def _given_gold(value: object) -> Table:
-    """A field ``gold``: a table as text or as JSON."""
-    try:
-        return read_table(value) if isinstance(value, str) else read_json(json.dumps(value))
-    except TableError as error:
-        raise TablemendError(f"the gold table cannot be read ({error})") from error
-
-
 class AnswerFields(BatchLine):
     """The fields of a line of ``detect --batch``."""
 
     answer: str
-    gold: Annotated[Table, PlainValidator(_given_gold)]
+    gold: Annotated[Table, PlainValidator(given_gold)]
     context: str | None = None
     query: str = ""
 
@@ -92,7 +67,7 @@ class Fields(BatchLine):
 
     text: str | None = None
     answer: str | None = None
-    source: Annotated[Source | None, PlainValidator(_given_source)] = None
+    source: Annotated[Source | None, PlainValidator(given_source)] = None
     context: str | None = None
     query: str = ""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -10,12 +11,21 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from tablemend.errors import TablemendError
 from tablemend.evidence.labels import caption_unit
 from tablemend.evidence.source import Source
 from tablemend.foreign import load_json
 from tablemend.tables.csvtable import XLSX, read_xlsx
 from tablemend.tables.jsontable import read_json
-from tablemend.tables.read import LOCATORS, READERS, SUFFIXES, Format, detect_format, load_text
+from tablemend.tables.read import (
+    LOCATORS,
+    READERS,
+    SUFFIXES,
+    Format,
+    detect_format,
+    load_text,
+    read_table,
+)
 from tablemend.tables.table import Cell, EmptyTableError, Table, TableError, refuse_size
 from tablemend.values.units import PLAIN
 
@@ -82,6 +92,37 @@ def read_source(text: str, format: Format | None = None, *, prose: bool = False)
     if found in LOCATORS:
         return _read_mixed(text, found, prose=prose or format == "markdown")
     return Source(text=text) if prose else Source((_read_csv(text),))
+
+
+def given_source(value: object) -> Source:
+    """The source that a record of a file has: a table as text, or as JSON; never a file's name.
+
+    Raises:
+        TablemendError: it is none that can be read.
+    """
+    try:
+        if isinstance(value, list | dict):
+            return read_source(json.dumps(value, ensure_ascii=False), "json")
+        if not isinstance(value, str):
+            raise TableError("wanted a table, as text or as JSON")
+        found = read_source(value)
+        if len(value.strip().splitlines()) == 1 and not any(t.rows for t in found.tables):
+            raise TableError("one line is no table: text to go by is given as context")
+    except TableError as error:
+        raise TablemendError(f"the source cannot be read ({error})") from error
+    return found
+
+
+def given_gold(value: object) -> Table:
+    """The gold table of such a record, as text or as JSON.
+
+    Raises:
+        TablemendError: it is none that can be read.
+    """
+    try:
+        return read_table(value) if isinstance(value, str) else read_json(json.dumps(value))
+    except TableError as error:
+        raise TablemendError(f"the gold table cannot be read ({error})") from error
 
 
 def _read_mixed(text: str, format: Format, *, prose: bool) -> Source:

@@ -233,14 +233,25 @@ class Rows:
         ]
         return align([self.head, *texts])
 
-    def short(self) -> str:
-        """Aligned, with details of strong rows alone, in rows of their own."""
+    def short(self, width: int) -> str:
+        """Aligned, with details of strong rows alone, in rows of their own; columns that do not fit
+        into ``width`` characters follow below, each time after the rows' names.
+        """
         texts: list[list[str]] = [list(self.head)]
         for place, row in enumerate(self.rows):
             texts.append([cell.text for cell in row])
             if place in self.strong and any(cell.detail for cell in row):
                 texts.append(["  95 % interval", *(cell.detail for cell in row[1:])])
-        return align(texts)
+        sizes = [max(3, *(len(row[place]) for row in texts)) + 3 for place in range(len(self.head))]
+        parts: list[list[int]] = [[]]
+        for place, size in enumerate(sizes[1:], 1):
+            taken = 1 + sizes[0] + sum(sizes[one] for one in parts[-1])
+            if parts[-1] and taken + size > width:
+                parts.append([])
+            parts[-1].append(place)
+        return "\n\n".join(
+            align([[row[0], *(row[p] for p in own)] for row in texts]) for own in parts
+        )
 
 
 def plain(rows: Sequence[Sequence[str]]) -> Rows:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 from pathlib import Path
+from shutil import get_terminal_size
 from typing import Any
 
 import jinja2
@@ -110,10 +111,11 @@ def fill_results_page(path: Path, results: Mapping[str, Any]) -> None:
 
 
 def terminal_table(results: Mapping[str, Any]) -> str:
-    """The rates on all contexts, for the end of the command."""
+    """The rates on all contexts, for the end of the command; as wide as the terminal, else 100."""
+    width = get_terminal_size((100, 24)).columns
     tables = [
         f"On {name}, {results['n']} examples:\n"
-        f"{rate_table(results, context, metrics_of(results)).short()}"
+        f"{rate_table(results, context, metrics_of(results)).short(width)}"
         for context, name in results["contexts"].items()
     ]
     unread = say_unread(results)

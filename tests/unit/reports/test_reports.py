@@ -21,7 +21,7 @@ from tablemend.records import (
     Mention,
     Share,
 )
-from tablemend.reports.content import points, with_interval
+from tablemend.reports.content import Cell, Rows, points, with_interval
 from tablemend.reports.rendering import inline_hash, resource
 from tablemend.reports.report import (
     SCRIPTS,
@@ -228,6 +228,22 @@ def test_the_head_says_that_most_answers_cannot_be_read(finding, unscored, said)
         head = html.unescape(page[: page.index(begin)])
         assert line in head and said in head and "sft's" not in head
     assert "Of base's" not in terminal_table(_answered(finding, unscored, 0.4)[0])
+
+
+def test_a_table_is_as_wide_as_the_terminal_and_columns_that_do_not_fit_follow(monkeypatch) -> None:
+    names = [f"a system {number}" for number in range(12)]
+    body = [[Cell("total"), *(Cell(f"{n}.0", "12.3-45.6") for n in range(12))]]
+    wide = Rows(["%", *names], body, frozenset([0]))
+    for width in (60, 100, 220):
+        lines = wide.short(width).splitlines()
+        assert max(map(len, lines)) <= width
+        assert [n for line in lines for n in names if f" {n} " in line] == names
+        tables = wide.short(width).split("\n\n")
+        assert all("| total " in one and "12.3-45.6" in one for one in tables)
+    monkeypatch.setenv("COLUMNS", "72")
+    results, _, _ = _answered(None, "", 0.5)
+    tables = [line for line in terminal_table(results).splitlines() if line.startswith("|")]
+    assert 60 < max(map(len, tables)) <= 72
 
 
 def test_a_rate_leads_to_its_answers(page):

@@ -61,6 +61,8 @@ RENAMED = (
     "The tables' names are exchanged for others and their cells have changed places, anew in every "
     "example: no row is a fact. Headers stay, and of titles what no cell says."
 )
+WHERE = ("kind", "workers", "runs_on", "out", "wording")
+"""Settings that the examples do not depend on."""
 REFUSED = "rewording refused: "
 """Before the reason, in the counts of a data set."""
 _URL = re.compile(r"@https?://.*")
@@ -81,7 +83,7 @@ def make_dataset(
     if (reword is None) != (settings.wording is None):
         raise TablemendError("wording: only data_gen/tablehallu.py rewords: make the data with it")
     engine = small_world.ENGINE if settings.source == SMALL_WORLD else ENGINE
-    noted = settings.model_dump(mode="json", exclude={"kind", "workers", "out", "wording"})
+    noted = settings.model_dump(mode="json", exclude={*WHERE})
     noted = {"engine_version": engine, **noted, **(identity or {})}
     if settings.rename is not None:
         read_words(settings.rename)  # before anything is written
@@ -102,7 +104,8 @@ def make_dataset(
     def make(usable: list[Usable], numbers: Sequence[int]) -> Iterator[Record]:
         if reword is not None:
             return map(RecordMaker(settings, usable, reword(usable)), numbers)
-        return map_in_workers(RecordMaker, (settings, usable), numbers, settings.workers)
+        own = (settings, usable)
+        return map_in_workers(RecordMaker, own, numbers, settings.workers, settings.runs_on)
 
     counts = build_resumable(
         Path(settings.out),
@@ -207,7 +210,7 @@ def _card(settings: Synthesis, engine: str, counts: dict[str, Any]) -> str:
         "rows that any query could ask for, and the query was drawn last: nothing in it says which "
         "rows are gold. The gold table is right by construction, and a program has checked every "
         "example.",
-        command_of("tablehallu.py", settings, named, ("kind", "workers", "out", "wording")),
+        command_of("tablehallu.py", settings, named, WHERE),
         "Every fact has its character span in both contexts. A budget in tokens is estimated as "
         "Qwen's tokenizer counts, rather too many than too few.",
         ARITHMETIC * settings.arithmetic,
