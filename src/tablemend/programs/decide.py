@@ -102,4 +102,4 @@ def _is_so(result: Result, relation: str, other: Result | Said, same: Same) -> b
         return equal if equal is None or relation == "==" else not equal
     if type(left) is not type(right) or (isinstance(left, str) and result.value is None):
         return None  # names have no order
-    return cast(bool, COMPARE[relation](left, right))
+    return COMPARE[relation](left, right)

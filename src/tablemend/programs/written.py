@@ -110,11 +110,14 @@ def name_key(name: str) -> str:
 
 
 def _find_column(name: str, table: TypedTable) -> int:
-    """A column by its name, else by the innermost level of its header, if one alone has it."""
+    """A column by its name, else by its header's innermost level or without its unit, if it alone
+    is called so.
+    """
     names = column_names(table)
     if name in names:
         return names.index(name)
-    for known in (names, [column.name for column in table.columns]):
+    bare = [re.sub(r"[(\[].*?[)\]]", "", one) for one in names]
+    for known in (names, [column.name for column in table.columns], bare):
         keys = [name_key(one) for one in known]
         if name_key(name) and keys.count(name_key(name)) == 1:
             return keys.index(name_key(name))
@@ -379,7 +382,8 @@ class _Parser:
                 for one, op, other in zip([left, *rest], ops, rest, strict=False):
                     relation = _RELATIONS.get(type(op))
                     if not isinstance(one, ast.Subscript):
-                        one, other, relation = other, one, _FLIPPED.get(relation, relation)
+                        one, other = other, one
+                        relation = _FLIPPED.get(str(relation), relation)
                     if relation is None:
                         raise BadProgram("a condition has ==, !=, <, <=, >, >=")
                     sign = "=" if relation == "==" else relation
@@ -523,10 +527,10 @@ def _write(program: Program, view: TypedTable, names: Sequence[str]) -> str:
         return _write(part, view, names)
 
     match program:
-        case Value(Rank(rows, by, order, n), column):
-            return call(f"arg{order}", column, by, rows=rows, n=n)
-        case Value(Rows() as rows, column):
-            return call("value", column, rows=rows)
+        case Value(rank, column):
+            if isinstance(rank, Rows):
+                return call("value", column, rows=rank)
+            return call(f"arg{rank.order}", column, rank.column, rows=rank.rows, n=rank.n)
         case Count(rows):
             return call("count", rows=rows)
         case Aggregate(op, rows, column):
