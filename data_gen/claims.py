@@ -1,7 +1,9 @@
-"""Make labelled claims over tables, to fine-tune and measure verifiers (task: claim_verification).
+"""Make labelled claims over tables, to fine-tune and measure verifiers (task: claim_verification), and
+claims with the programs that decide them (task: claim_programs).
 
 python data_gen/claims.py
 python data_gen/claims.py data=../shared/data sets=[tabfact,logicnlg,infotabs]
+python data_gen/claims.py target=program out=data/claim-programs
 python data_gen/claims.py tabfaith=data/tabfaith-small most_characters=350 out=data/claims-tiny
 
 Claims are the sentences of a TabFaith set, whose errors are known by construction, and those of the

@@ -40,6 +40,7 @@ TASKS: dict[str, Callable[..., Task[Any]]] = {
     "table_generation": TaskClass("tablemend.tasks.tablehallu.task:TableGeneration"),
     "table_summary": TaskClass("tablemend.tasks.tabfaith.task:TableSummary"),
     "claim_verification": TaskClass("tablemend.tasks.claim_verification:ClaimVerification"),
+    "claim_programs": TaskClass("tablemend.tasks.claim_verification:ClaimPrograms"),
     "faith": TaskClass("tablemend.tasks.faith.task:Faith"),
     "torr": TaskClass("tablemend.tasks.torr.task:Torr"),
     "logic": TaskClass("tablemend.tasks.logic.task:Logic"),

@@ -19,7 +19,7 @@ from tablemend.backends.requests import Completion, Request, Sampling, stream_se
 from tablemend.evidence.source import Source
 from tablemend.programs.decide import Leaf, decide
 from tablemend.programs.execute import Result
-from tablemend.programs.table import TypedTable
+from tablemend.programs.table import TypedTable, key_of
 from tablemend.programs.written import BadProgram, Said, column_names, name_key, parse
 from tablemend.prompting.files import after_rejection
 from tablemend.prompting.replies import why_no_answer
@@ -166,7 +166,8 @@ def run_test(
                 return None  # a test of another part
         if isinstance(result.value, float) and not result.key:
             return agrees(amount, result) if amount else None
-        return name_key(words) in map(name_key, (result.text, result.key, str(result.value)))
+        own = map(name_key, (result.text, result.key, str(result.value)))
+        return key_of(words) == result.key or name_key(words) in own
 
     for number, table in enumerate(tables):
         try:
@@ -200,12 +201,49 @@ def agrees(amount: Amount, result: Result) -> bool | None:
 # ---- the verifier
 
 
-class _Group(NamedTuple):
+class Group(NamedTuple):
     """What one request asks: a statement, its parts, and the claims that each part is of."""
 
     statement: str
     parts: Sequence[str]
     claims: Sequence[Sequence[int]]
+
+
+def groups(document: Document, source: Source, per_request: PerRequest) -> list[Group]:
+    """What is asked about a text; nothing about an answer table, or without a table."""
+    if document.table is not None or not any(table.rows for table in source.tables):
+        return []
+    if per_request != "claim":
+        return [
+            Group(statement, parts, [(place,) for place in group])
+            for group in groups_of(document, per_request)
+            for statement, parts in [statement_of(document, group, per_request)]
+        ]
+    alike: dict[str, list[int]] = {}
+    for place, claim in enumerate(document.claims):
+        alike.setdefault(claim.statement, []).append(place)
+    return [Group(text, [WHOLE], [own]) for text, own in alike.items()]
+
+
+def trials(answer: str, group: Group, document: Document, source: Source) -> list[Trial]:
+    """A trial for each part of a group; one that has no test says why."""
+    lines, amounts, found = (
+        read_programs(answer, len(group.parts)),
+        Reading(document.text).amounts,
+        [],
+    )
+    for number, (part, places) in enumerate(zip(group.parts, group.claims, strict=True), 1):
+        focus = None if part == WHOLE else document.claims[places[0]].focus
+        if (line := lines.get(number)) is None:
+            found.append(Trial(problem="the model's answer has no test for it"))
+        elif focus is None:
+            found.append(run_test(line, source.tables, group.statement))
+        else:
+            inside = (a for a in amounts if a.start < focus.end and focus.start < a.end)
+            words = document.text[slice(*focus)]
+            amount = next(inside, None)
+            found.append(run_test(line, source.tables, group.statement, words, amount))
+    return found
 
 
 class ProgramByVerifier(Asker):
@@ -242,9 +280,9 @@ class ProgramByVerifier(Asker):
         Raises:
             Stopped: the server is gone.
         """
-        asked: dict[str, tuple[int, _Group, Request]] = {}
+        asked: dict[str, tuple[int, Group, Request]] = {}
         for number, (document, source) in enumerate(items):
-            for place, group in enumerate(self._groups(document, source)):
+            for place, group in enumerate(groups(document, source, self._per_request)):
                 slots = slots_of(group.statement, group.parts, source)
                 for sample in range(self._samples):
                     id = f"{number}.{place}.{sample}"
@@ -254,12 +292,11 @@ class ProgramByVerifier(Asker):
                         request = replace(request, sampling=hot, seed=stream_seed(sample, id))
                     asked[request.id] = number, group, request
         answers = ask(self._backend, [request for *_, request in asked.values()])
-        readings = [Reading(document.text) for document, _ in items]
         tried: dict[str, list[Trial]] = {}
         again: list[Request] = []
         for id, (number, group, request) in asked.items():
             completion = answers[id]
-            tried[id] = _tried(completion, group, *items[number], readings[number])
+            tried[id] = _tried(completion, group, *items[number])
             reasons = [
                 f"{place}: {one.text or '(no line)'} - {one.problem}"
                 for place, one in enumerate(tried[id], 1)
@@ -276,7 +313,7 @@ class ProgramByVerifier(Asker):
             completions = [own[id] for own in (answers, mended) if id in own]
             usages[number] += usage_of(completions)
             if id in mended:
-                second = _tried(mended[id], group, *items[number], readings[number])
+                second = _tried(mended[id], group, *items[number])
                 pairs = zip(tried[id], second, strict=True)
                 tried[id] = [b if a.problem and not b.problem else a for a, b in pairs]
         votes: list[dict[int, list[Trial]]] = [{} for _ in items]
@@ -294,20 +331,6 @@ class ProgramByVerifier(Asker):
             )
             for (document, source), own, usage in zip(items, votes, usages, strict=True)
         ]
-
-    def _groups(self, document: Document, source: Source) -> list[_Group]:
-        if document.table is not None or not any(table.rows for table in source.tables):
-            return []
-        if self._per_request != "claim":
-            return [
-                _Group(statement, parts, [(place,) for place in group])
-                for group in groups_of(document, self._per_request)
-                for statement, parts in [statement_of(document, group, self._per_request)]
-            ]
-        alike: dict[str, list[int]] = {}
-        for place, claim in enumerate(document.claims):
-            alike.setdefault(claim.statement, []).append(place)
-        return [_Group(text, [WHOLE], [own]) for text, own in alike.items()]
 
     def _verdict(self, claim: Claim, votes: Sequence[Trial], source: Source) -> Verdict:
         counts = Counter(one.holds for one in votes if one.holds is not None)
@@ -332,25 +355,10 @@ class ProgramByVerifier(Asker):
         return replace(one, spans=spans, expected=(_spelled(leaf),) if is_value else ())
 
 
-def _tried(
-    completion: Completion, group: _Group, document: Document, source: Source, reading: Reading
-) -> list[Trial]:
-    """A trial for each part of a group; one that has no test says why."""
+def _tried(completion: Completion, group: Group, document: Document, source: Source) -> list[Trial]:
     if problem := why_no_answer(completion):
         return [Trial(problem=f"{problem.kind}: {problem.text}")] * len(group.parts)
-    found, trials = read_programs(completion.answer, len(group.parts)), []
-    for number, (part, places) in enumerate(zip(group.parts, group.claims, strict=True), 1):
-        focus, line = document.claims[places[0]].focus, found.get(number)
-        if line is None:
-            trials.append(Trial(problem="the model's answer has no test for it"))
-        elif focus is None or part == WHOLE:
-            trials.append(run_test(line, source.tables, group.statement))
-        else:
-            inside = (a for a in reading.amounts if a.start < focus.end and focus.start < a.end)
-            words = document.text[slice(*focus)]
-            amount = next(inside, None)
-            trials.append(run_test(line, source.tables, group.statement, words, amount))
-    return trials
+    return trials(completion.answer, group, document, source)
 
 
 def _spelled(leaf: Leaf) -> str:

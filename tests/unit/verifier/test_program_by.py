@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from tablemend import verify
+from tablemend.cli.app import main
 from tablemend.errors import Stopped, TablemendError
 from tablemend.evidence.source import Source
 from tablemend.records import Usage, Verdict
@@ -24,6 +27,7 @@ from tablemend.verifier.program_by import (
     slots_of,
 )
 from tablemend.verifier.staf import open_verifier
+from tests.support.chat_server import ChatServer, answer
 from tests.support.faithfulness_models import Answer, CannedBackend
 from tests.support.prompts import recognise
 
@@ -193,6 +197,21 @@ def test_the_rules_come_first_and_their_verdicts_stay(monkeypatch: pytest.Monkey
     for name in ("program-by", "program-by:", "program-by:nothing", "program-bye:hf:x"):
         with pytest.raises(TablemendError):
             open_verifier(name)
+
+
+def test_the_command_line_shows_the_test_and_what_it_took(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("openai")
+    (tmp_path / "text.txt").write_text("Sella has 39 points.", "utf-8")
+    (tmp_path / "table.csv").write_text("Team,Points\nAlba,41\nSella,37\n", "utf-8")
+    with ChatServer(lambda _: answer(f"1: {SELLA} == 39")) as server:
+        files = [str(tmp_path / "text.txt"), str(tmp_path / "table.csv"), "--option=cache=null"]
+        model = f"--verifier=program-by:openai:m@{server.url}"
+        assert main(["verify", *files, model, "--samples=3", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["usage"]["calls"] == 3
+    assert found["errors"][0]["expected"] == ["37"] and SELLA in found["errors"][0]["reason"]
 
 
 def test_answer_tables_and_texts_without_a_table_are_left_open() -> None:
