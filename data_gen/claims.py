@@ -1,5 +1,4 @@
-"""Make labelled claims over tables, to fine-tune and measure verifiers (task: claim_verification), and
-claims with the programs that decide them (task: claim_programs).
+"""Make labelled claims over tables, to fine-tune and measure verifiers (task: claim_verification).
 
 python data_gen/claims.py
 python data_gen/claims.py data=../shared/data sets=[tabfact,logicnlg,infotabs]
@@ -7,7 +6,8 @@ python data_gen/claims.py target=program out=data/claim-programs
 python data_gen/claims.py tabfaith=data/tabfaith-small most_characters=350 out=data/claims-tiny
 
 Claims are the sentences of a TabFaith set, whose errors are known by construction, and those of the
-public sets, of their dev split alone (docs/verification.md).
+public sets, of their dev split alone (docs/verification.md). target=program: with the programs that
+decide them (task: claim_programs).
 """
 
 from __future__ import annotations
