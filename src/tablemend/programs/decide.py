@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, cast
 from tablemend.programs.execute import COMPARE, Result, agrees, execute
 from tablemend.programs.program import Amount
 from tablemend.programs.table import TypedTable, key_of
-from tablemend.programs.written import Call, Joined, Said, Test, Written, name_key
+from tablemend.programs.written import Call, Constant, Junction, Test, Written, name_key
 from tablemend.values.cells import read_value
 
 
@@ -25,7 +25,7 @@ class Leaf(NamedTuple):
     """
 
     result: Result
-    said: Said | None
+    said: Constant | None
     holds: bool | None
     exact: bool = False
 
@@ -37,11 +37,11 @@ class Decision(NamedTuple):
     leaves: tuple[Leaf, ...]
 
 
-Same = Callable[[Said, Result], bool | None]
+Same = Callable[[Constant, Result], bool | None]
 """Whether a number is what comes out; ``None`` where that is open."""
 
 
-def as_written(said: Said, result: Result) -> bool | None:
+def as_written(said: Constant, result: Result) -> bool | None:
     """Whether a number is what comes out, as precisely as it is written."""
     number = read_value(said.text).number
     if number is None:
@@ -53,7 +53,7 @@ def as_written(said: Said, result: Result) -> bool | None:
 def decide(written: Written, table: TypedTable, same: Same = as_written) -> Decision:
     """Run all programs of a text from :func:`parse`, over the same table as written."""
     match written:
-        case Joined(op, parts):
+        case Junction(op, parts):
             found = [decide(part, table, same) for part in parts]
             held = {one.holds for one in found}
             settles = op == "or"  # one part that is so settles it
@@ -64,7 +64,7 @@ def decide(written: Written, table: TypedTable, same: Same = as_written) -> Deci
                 leaves = [leaf._replace(exact=False) for leaf in leaves]
             return Decision(holds, tuple(leaves))
         case Test(left, relation, right):
-            result, said = _run(left, table), right if isinstance(right, Said) else None
+            result, said = _run(left, table), right if isinstance(right, Constant) else None
             other = _run(right, table) if isinstance(right, Call) else right
             failed = [one for one in (result, other) if isinstance(one, Result) and one.undefined]
             holds = None if failed else _is_so(result, relation, other, same)
@@ -81,7 +81,7 @@ def _run(call: Call, table: TypedTable) -> Result:
     return replace(result, value=abs(cast(float, result.value))) if is_number else result
 
 
-def _is_so(result: Result, relation: str, other: Result | Said, same: Same) -> bool | None:
+def _is_so(result: Result, relation: str, other: Result | Constant, same: Same) -> bool | None:
     left: Any = result.key or result.value
     if isinstance(other, Result):
         right: Any = other.key or other.value

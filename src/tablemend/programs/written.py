@@ -67,7 +67,7 @@ class Call(NamedTuple):
     size: bool = False
 
 
-class Said(NamedTuple):
+class Constant(NamedTuple):
     """A literal: the number or the words, and the same as written, with a number's last zeros."""
 
     value: float | str
@@ -79,17 +79,17 @@ class Test(NamedTuple):
 
     left: Call
     relation: Relation | Literal["==", "!="]
-    right: Call | Said
+    right: Call | Constant
 
 
-class Joined(NamedTuple):
+class Junction(NamedTuple):
     """That all parts are so, or one of them; or that the one part is not."""
 
     op: Literal["and", "or", "not"]
     parts: tuple[Written, ...]
 
 
-Written = Call | Test | Joined
+Written = Call | Test | Junction
 _ALL = Rows()
 
 # ---- names
@@ -190,18 +190,20 @@ class _Parser:
         match node:
             case ast.BoolOp(op=op, values=parts):
                 name: Literal["and", "or"] = "and" if isinstance(op, ast.And) else "or"
-                return Joined(name, tuple(map(self.written, parts)))
+                return Junction(name, tuple(map(self.written, parts)))
             case ast.BinOp(left=left, op=ast.BitAnd() | ast.BitOr() as op, right=right):
                 name = "and" if isinstance(op, ast.BitAnd) else "or"
-                return Joined(name, (self.written(left), self.written(right)))
+                return Junction(name, (self.written(left), self.written(right)))
             case ast.UnaryOp(op=ast.Not() | ast.Invert(), operand=part):
-                return Joined("not", (self.written(part),))
+                return Junction("not", (self.written(part),))
             case ast.Call(func=ast.Name(id="any"), args=args):
-                return Test(self._call(ast.Call(ast.Name("count"), args, [])), ">=", Said(1.0, "1"))
+                return Test(
+                    self._call(ast.Call(ast.Name("count"), args, [])), ">=", Constant(1.0, "1")
+                )
             case ast.Compare(left=left, ops=ops, comparators=rest):
                 sides = zip([left, *rest], ops, rest, strict=False)
                 tests = tuple(self._test(*one) for one in sides)
-                return tests[0] if len(tests) == 1 else Joined("and", tests)
+                return tests[0] if len(tests) == 1 else Junction("and", tests)
         return self._call(node)
 
     def _test(self, left: ast.expr, op: ast.cmpop, right: ast.expr) -> Written:
@@ -212,7 +214,7 @@ class _Parser:
             left, right, relation = right, left, _FLIPPED.get(relation, relation)
         one, said = self._call(left), self._literal(right)
         if isinstance(said, bool):
-            return one if said is (relation == "==") else Joined("not", (one,))
+            return one if said is (relation == "==") else Junction("not", (one,))
         if said is not None:
             return Test(one, relation, said)
         other, numbers = self._call(right), (Value, Aggregate)
@@ -222,22 +224,22 @@ class _Parser:
             return Call(Compare(left_, relation, right_), one.turned)
         return Test(one, relation, other)
 
-    def _literal(self, node: ast.expr | None) -> Said | bool | None:
+    def _literal(self, node: ast.expr | None) -> Constant | bool | None:
         match node:
             case ast.Constant(value=bool() as truth):
                 return truth
             case ast.Constant(value=str() as words):
-                return Said(words, words)
+                return Constant(words, words)
             case ast.Constant(value=int() | float() as number) if math.isfinite(float(number)):
                 text = ast.get_source_segment(self.text, node) or ""
                 is_plain = re.fullmatch(r"\d+(\.\d+)?", text)
-                return Said(
+                return Constant(
                     float(number), text if is_plain else plain_digits(Decimal(repr(number)))
                 )
             case ast.UnaryOp(op=ast.USub(), operand=inner):
                 found = self._literal(inner)
-                if isinstance(found, Said) and isinstance(found.value, float):
-                    return Said(-found.value, f"-{found.text}")
+                if isinstance(found, Constant) and isinstance(found.value, float):
+                    return Constant(-found.value, f"-{found.text}")
         return None
 
     # Calls
@@ -301,7 +303,11 @@ class _Parser:
         self, name: str, args: list[ast.expr], options: dict[str, ast.expr], view: TypedTable
     ) -> Program:
         place = self._literal(options.pop("n", None))
-        n = int(place.value) if isinstance(place, Said) and isinstance(place.value, float) else 1
+        n = (
+            int(place.value)
+            if isinstance(place, Constant) and isinstance(place.value, float)
+            else 1
+        )
         if "by" in options:
             args = [*args[:1], options.pop("by"), *args[1:]]
         two = name in (*_OF_TWO, *_TRENDS) or "arg" in name
@@ -410,9 +416,9 @@ class _Parser:
                 raise BadProgram(f"what a cell is compared with is open: {result.undefined}")
             if isinstance(result.value, float) and not result.key and relation not in ("=", "!="):
                 return Condition(column, relation, result.value)
-            said = Said(result.text or str(result.value), result.text or str(result.value))
+            said = Constant(result.text or str(result.value), result.text or str(result.value))
         elif isinstance(said, bool):
-            said = Said(str(said), str(said))
+            said = Constant(str(said), str(said))
         if relation == "has":
             return Condition(column, "has", said.text)
         if relation in ("=", "!="):
@@ -427,7 +433,7 @@ class _Parser:
             raise BadProgram(f"{said.text!r} is no number to compare the cells of {name!r} with")
         return Condition(column, relation, float(number.value))
 
-    def _key(self, column: int, said: Said, view: TypedTable) -> str:
+    def _key(self, column: int, said: Constant, view: TypedTable) -> str:
         """The standard form of the cells that a literal names."""
         cells, wanted = _cells(view, column), key_of(said.text)
         if any(cell.key == wanted for cell in cells):

@@ -114,7 +114,9 @@ class ClaimVerification(Task[LabelledClaim]):
     views: ClassVar[Mapping[str, str]] = {VIEW: "tables"}
     length_unit = "cells of the table"
     makes = "python data_gen/claims.py"
-    slots = ("about", "evidence", "statement", "parts")
+    slots: tuple[str, ...] = ("about", "evidence", "statement", "parts")
+    asks: ClassVar[str] = "verify"
+    """The verifier's prompt."""
     begins = END_OF_THINKING
     prompts = ("base",)
     mendable = False
@@ -124,18 +126,18 @@ class ClaimVerification(Task[LabelledClaim]):
     def messages(
         self, sample: LabelledClaim, view: str, prompt: str
     ) -> Sequence[Mapping[str, str]]:
-        from tablemend.verifier.llm import PROMPTS, VERIFY, WHOLE, slots_of
+        from tablemend.verifier.llm import PROMPTS, WHOLE, slots_of
         from tablemend.verifier.verifiers import Premise, gather, whole_tables
 
         source = self.evidence(sample, view)
         tables = whole_tables(source)
         shown = Premise((), tables=tables) if tables else gather(sample.claim, source)
-        return PROMPTS.render(VERIFY, **slots_of(sample.claim, [WHOLE], shown, source))
+        return PROMPTS.render(self.asks, **slots_of(sample.claim, [WHOLE], shown, source))
 
     def template(self, prompt: str) -> Sequence[Mapping[str, str]]:
-        from tablemend.verifier.llm import PROMPTS, VERIFY
+        from tablemend.verifier.llm import PROMPTS
 
-        return PROMPTS.render(VERIFY, **{slot: f"{{{slot}}}" for slot in self.slots})
+        return PROMPTS.render(self.asks, **{slot: f"{{{slot}}}" for slot in self.slots})
 
     def target(self, sample: LabelledClaim, view: str, thinking: str) -> str:
         if sample.label == "unscored":
@@ -145,22 +147,26 @@ class ClaimVerification(Task[LabelledClaim]):
         return after_thinking(self.name, thinking, answer)
 
     def versions(self) -> dict[str, str]:
-        from tablemend.verifier.llm import PROMPTS, VERIFY
+        from tablemend.verifier.llm import PROMPTS
 
-        return {"prompt_hash": hash_text(PROMPTS.version(VERIFY))}
+        return {"prompt_hash": hash_text(PROMPTS.version(self.asks))}
 
     def show(self, sample: LabelledClaim, view: str) -> SampleView:
         return replace(super().show(sample, view), query=sample.claim, gold=sample.label)
 
     def scorer(self) -> AbstractContextManager[AnswerScorer[LabelledClaim]]:
-        return nullcontext(AnswerScorer(SCORER, judge))
+        return nullcontext(AnswerScorer(SCORER, self.judge))
+
+    def judge(self, sample: LabelledClaim, text: str) -> Judgement:
+        """Whether an answer comes to the label."""
+        return judge(sample, text)
 
     def reward(
         self, weights: Mapping[str, float], thinking: str, prompt: str
     ) -> AnswerReward[LabelledClaim]:
 
         def earn(sample: LabelledClaim, text: str) -> Score:
-            right = judge(sample, text).share("accuracy") or 0.0
+            right = self.judge(sample, text).share("accuracy") or 0.0
             return Score({"verdict": right}, right)
 
         return AnswerReward(SCORER, self, "empty" if thinking == "on" else thinking, earn)
@@ -190,21 +196,16 @@ class ClaimPrograms(ClaimVerification):
     name = "claim_programs"
     makes = "python data_gen/claims.py target=program"
     slots = ("table", "statement", "parts")
+    asks = "write_program"
 
     def messages(
         self, sample: LabelledClaim, view: str, prompt: str
     ) -> Sequence[Mapping[str, str]]:
         from tablemend.verifier.llm import PROMPTS, WHOLE
-        from tablemend.verifier.program_by import WRITE, slots_of
+        from tablemend.verifier.program_by import slots_of
 
         parts, source = sample.parts or (WHOLE,), self.evidence(sample, view)
-        return PROMPTS.render(WRITE, **slots_of(sample.claim, parts, source))
-
-    def template(self, prompt: str) -> Sequence[Mapping[str, str]]:
-        from tablemend.verifier.llm import PROMPTS
-        from tablemend.verifier.program_by import WRITE
-
-        return PROMPTS.render(WRITE, **{slot: f"{{{slot}}}" for slot in self.slots})
+        return PROMPTS.render(self.asks, **slots_of(sample.claim, parts, source))
 
     def target(self, sample: LabelledClaim, view: str, thinking: str) -> str:
         if not sample.programs:
@@ -212,48 +213,29 @@ class ClaimPrograms(ClaimVerification):
         lines = (f"{number}: {program}" for number, program in enumerate(sample.programs, 1))
         return after_thinking(self.name, thinking, "\n".join(lines))
 
-    def versions(self) -> dict[str, str]:
-        from tablemend.verifier.llm import PROMPTS
-        from tablemend.verifier.program_by import WRITE
+    def judge(self, sample: LabelledClaim, text: str) -> Judgement:
+        """Whether the tests of an answer decide for the label: one that fails makes it wrong."""
+        from tablemend.verifier.extraction import extract_claims
+        from tablemend.verifier.llm import WHOLE
+        from tablemend.verifier.program_by import Group, groups, trials
 
-        return {"prompt_hash": hash_text(PROMPTS.version(WRITE))}
-
-    def scorer(self) -> AbstractContextManager[AnswerScorer[LabelledClaim]]:
-        return nullcontext(AnswerScorer(SCORER, judge_tests))
-
-    def reward(
-        self, weights: Mapping[str, float], thinking: str, prompt: str
-    ) -> AnswerReward[LabelledClaim]:
-
-        def earn(sample: LabelledClaim, text: str) -> Score:
-            right = judge_tests(sample, text).share("accuracy") or 0.0
-            return Score({"verdict": right}, right)
-
-        return AnswerReward(SCORER, self, "empty" if thinking == "on" else thinking, earn)
-
-
-def judge_tests(sample: LabelledClaim, text: str) -> Judgement:
-    """:func:`judge` of what the tests of an answer decide: wrong if one part is."""
-    from tablemend.verifier.extraction import extract_claims
-    from tablemend.verifier.llm import WHOLE
-    from tablemend.verifier.program_by import Group, groups, trials
-
-    document, source = extract_claims(sample.claim), Evidence((sample.table,))
-    group = Group(sample.claim, [WHOLE], [[0]])
-    if sample.parts not in ((), (WHOLE,)):
-        (group,) = groups(document, source, "sentence")
-    found = trials(behind_thinking(text).strip(), group, document, source)
-    held = {trial.holds for trial in found}
-    if False not in held and None in held:
-        problem = next(trial.problem for trial in found if trial.problem)
-        return Judgement(unscored=f"no verdict: {problem}", scorer=SCORER)
-    said = "contradicted" if False in held else "supported"
-    return judge(sample, said)
+        document, source = extract_claims(sample.claim), Evidence((sample.table,))
+        whole = [WHOLE] * (len(sample.parts) or 1)
+        asked = [Group(sample.claim, whole, [[0]] * len(whole))]
+        asked += [
+            one for one in groups(document, source, "sentence") if tuple(one.parts) == sample.parts
+        ]
+        found = trials(behind_thinking(text).strip(), asked[-1], document, source)
+        held = {trial.holds for trial in found}
+        if False not in held and None in held:
+            problem = next(trial.problem for trial in found if trial.problem)
+            return Judgement(unscored=f"no verdict: {problem}", scorer=SCORER)
+        return judge(sample, "contradicted" if False in held else "supported")
 
 
 PublicSet = Literal["tabfact", "logicnlg", "infotabs", "scitab"]
 ENGINE = "claims-1"
-LABELS = ("supported", "contradicted", "not_in_source")
+LABELS: tuple[str, ...] = ("supported", "contradicted", "not_in_source")
 SAID = "tabfaith"
 """Domain of claims that a program has said."""
 
@@ -403,7 +385,8 @@ def said_programs(example: TabFaithExample) -> Iterator[LabelledClaim]:
             continue
         tests = [write(fact.statement, table.turned if fact.turned else table) for fact in facts]
         whole = " and ".join(dict.fromkeys(tests))
-        document, kinds = extract_claims(claim.claim), [((WHOLE,), (whole,))]
+        document = extract_claims(claim.claim)
+        kinds: list[tuple[tuple[str, ...], tuple[str, ...]]] = [((WHOLE,), (whole,))]
         asked = groups(document, source, "sentence")
         foci = [document.claims[own[0]].focus for group in asked for own in group.claims]
         found = [
@@ -423,7 +406,7 @@ def said_programs(example: TabFaithExample) -> Iterator[LabelledClaim]:
         for parts, programs in kinds:
             one = replace(claim, parts=parts, programs=programs)
             lines = "\n".join(f"{n}: {program}" for n, program in enumerate(programs, 1))
-            if judge_tests(one, lines).share("accuracy") == 1.0:
+            if ClaimPrograms().judge(one, lines).share("accuracy") == 1.0:
                 yield one
 
 

@@ -20,7 +20,7 @@ from tablemend.evidence.source import Source
 from tablemend.programs.decide import Leaf, decide
 from tablemend.programs.execute import Result
 from tablemend.programs.table import TypedTable, key_of
-from tablemend.programs.written import BadProgram, Said, column_names, name_key, parse
+from tablemend.programs.written import BadProgram, Constant, column_names, name_key, parse
 from tablemend.prompting.files import after_rejection
 from tablemend.prompting.replies import why_no_answer
 from tablemend.records import Claim, Document, Evidence, Usage, Verdict, VerdictName
@@ -146,7 +146,7 @@ def run_test(
     """
     amounts, problem = Reading(statement).amounts, ""
 
-    def same(said: Said, result: Result) -> bool | None:
+    def same(said: Constant, result: Result) -> bool | None:
         number = read_value(said.text).number or Number(Decimal(said.text))
         stated = [one for one in (*filter(None, [amount]), *amounts) if _is_stated(one, number)]
         return agrees((*stated, Amount(0, 0, 0, number))[0], result)
@@ -227,11 +227,8 @@ def groups(document: Document, source: Source, per_request: PerRequest) -> list[
 
 def trials(answer: str, group: Group, document: Document, source: Source) -> list[Trial]:
     """A trial for each part of a group; one that has no test says why."""
-    lines, amounts, found = (
-        read_programs(answer, len(group.parts)),
-        Reading(document.text).amounts,
-        [],
-    )
+    lines, found = read_programs(answer, len(group.parts)), []
+    amounts = Reading(document.text).amounts
     for number, (part, places) in enumerate(zip(group.parts, group.claims, strict=True), 1):
         focus = None if part == WHOLE else document.claims[places[0]].focus
         if (line := lines.get(number)) is None:

@@ -14,7 +14,6 @@ from tablemend.tables.table import Table
 from tablemend.verifier.answer_table.verify import answer_notes
 from tablemend.verifier.extraction import answer_claims
 from tablemend.verifier.llm import LLMVerifier, ModelExtractor, PerRequest
-from tablemend.verifier.program_by import ProgramByVerifier
 from tablemend.verifier.verifiers import (
     DISPUTED,
     PROGRAM,
@@ -74,10 +73,12 @@ def open_verifier(
         else:
             backend = open_backend(model, options or BackendOptions())
             manner = backend, thinking, max_new_tokens, per_request
-            writes = kind == "program-by"
-            verifiers.append(
-                ProgramByVerifier(*manner, samples) if writes else LLMVerifier(*manner)
-            )
+            if kind == "llm":
+                verifiers.append(LLMVerifier(*manner))
+            else:
+                from tablemend.verifier.program_by import ProgramByVerifier  # seldom needed
+
+                verifiers.append(ProgramByVerifier(*manner, samples))
     if len(verifiers) == 1:
         return verifiers[0]
     first, second = verifiers

@@ -19,7 +19,6 @@ from tablemend.tasks.claim_verification import (
     Claims,
     ClaimVerification,
     LabelledClaim,
-    judge_tests,
     make_claims,
 )
 from tablemend.tasks.tabfaith.data import Sizes, TabFaith, make_dataset
@@ -185,7 +184,7 @@ def test_programs_are_made_of_sentences_and_decide_them_as_they_were_made(tmp_pa
         for line in (out / f"{split}.jsonl").read_text().splitlines():
             sample = PROGRAMS.sample(json.loads(line))
             text = PROGRAMS.target(sample, "table", "off")
-            assert judge_tests(sample, text).share("accuracy") == 1
+            assert PROGRAMS.judge(sample, text).share("accuracy") == 1
             assert len(sample.parts) == len(sample.programs) == len(text.splitlines())
             labels[sample.label, len(sample.parts) > 1] += 1
             texts.append(text)
