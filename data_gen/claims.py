@@ -2,10 +2,12 @@
 
 python data_gen/claims.py
 python data_gen/claims.py data=../shared/data sets=[tabfact,logicnlg,infotabs]
+python data_gen/claims.py target=program out=data/claim-programs
 python data_gen/claims.py tabfaith=data/tabfaith-small most_characters=350 out=data/claims-tiny
 
 Claims are the sentences of a TabFaith set, whose errors are known by construction, and those of the
-public sets, of their dev split alone (docs/verification.md).
+public sets, of their dev split alone (docs/verification.md). target=program: with the programs that
+decide them (task: claim_programs).
 """
 
 from __future__ import annotations

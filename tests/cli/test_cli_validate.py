@@ -165,11 +165,12 @@ def test_records_that_cannot_be_read_are_left_out_named_and_counted(
         assert "Records left out because they could not be read: 6 of tabfact." in page
 
 
+@pytest.mark.parametrize("kind", ["llm", "program-by"])
 def test_a_model_is_compared_beside_the_program(
-    data: Path, tmp_path: Path, model_server: Callable[..., str]
+    kind: str, data: Path, tmp_path: Path, model_server: Callable[..., str]
 ) -> None:
     pytest.importorskip("openai")
-    name = f"llm:{model_server()}"
+    name = f"{kind}:{model_server()}"
     verifiers = f"verifiers=[program,'{name}','program+{name}']"
     settings = [f"data={data}", f"run={tmp_path / 'run'}", "split=all", "metrics=[]"]
     command = parse(ValidateCommand, [*settings, "sets=[quintd]", verifiers, "options.cache=null"])

@@ -156,7 +156,8 @@ class ModelOptions:
     verifier: Annotated[
         str,
         typer.Option(
-            rich_help_panel=MODELS, help="program, nli:MODEL, llm:MODEL, program+llm:MODEL."
+            rich_help_panel=MODELS,
+            help="program, nli:MODEL, llm:MODEL, program-by:MODEL, program+llm:MODEL.",
         ),
     ] = "program"
     extractor: Annotated[
@@ -172,8 +173,12 @@ class ModelOptions:
     per_request: Annotated[
         Literal["claim", "sentence", "paragraph"] | None,
         typer.Option(
-            rich_help_panel=MODELS, help="What llm:MODEL verifies at once (default sentence)."
+            rich_help_panel=MODELS, help="What a model verifies at once (default sentence)."
         ),
+    ] = None
+    samples: Annotated[
+        int | None,
+        typer.Option(min=1, rich_help_panel=MODELS, help="Programs of program-by:MODEL that vote."),
     ] = None
     option: Annotated[
         list[str] | None,
@@ -227,10 +232,13 @@ class ModelOptions:
         unread: dict[str, str] = {}
         if model is None and {self.verifier, self.extractor} == {PROGRAM}:
             unread |= dict.fromkeys(("option", "thinking", "max_new_tokens"), "no model is asked")
-        if all(kind != "nli" for kind, _ in verifier_names(self.verifier)):
+        kinds = {kind for kind, _ in verifier_names(self.verifier)}
+        if "nli" not in kinds:
             unread["labels"] = "they are an nli model's, and none is named"
-        if all(kind != "llm" for kind, _ in verifier_names(self.verifier)):
-            unread["per_request"] = "no verifier llm:MODEL is named"
+        if not kinds & {"llm", "program-by"}:
+            unread["per_request"] = "no verifier llm:MODEL or program-by:MODEL is named"
+        if "program-by" not in kinds:
+            unread["samples"] = "no verifier program-by:MODEL is named"
         if answer and self.extractor != PROGRAM:
             unread["extractor"] = "an answer table is not taken apart by a model"
         for name, why in unread.items():
@@ -244,8 +252,9 @@ class ModelOptions:
 
         backend, manner = self.backend, self.manner
         labels = [one.strip() for one in self.labels.split(",") if one.strip()]
-        by = self.per_request or "sentence"
-        opened = open_verifier(self.verifier, backend, labels=labels, per_request=by, **manner)
+        asking: dict[str, Any] = {"per_request": self.per_request or "sentence"}
+        asking |= {"samples": self.samples or 1, **manner}
+        opened = open_verifier(self.verifier, backend, labels=labels, **asking)
         with (
             closing(opened) as verifier,
             closing(open_extractor(self.extractor, backend, **manner)) as extractor,

@@ -311,18 +311,21 @@ class Text(NamedTuple):
     score: float | None
 
 
-def score_verifier(items: Sequence[Item], name: str, options: BackendOptions) -> dict[str, Any]:
+def score_verifier(
+    items: Sequence[Item], name: str, options: BackendOptions, **manner: Any
+) -> dict[str, Any]:
     """All figures of one verifier on one set, and of the parts of the set.
 
     Args:
         items: the texts; every claim of them is verified.
         name: see :func:`open_verifier`.
         options: how a model is asked; its answers come from the request cache where they can.
+        manner: other arguments of :func:`open_verifier`.
 
     Raises:
         TablemendError: a model that cannot be opened or cannot go on.
     """
-    with closing(open_verifier(name, options)) as verifier:
+    with closing(open_verifier(name, options, **manner)) as verifier:
         start = time.process_time()
         found = verify_documents([(item.text, item.source) for item in items], verifier)
         seconds = time.process_time() - start

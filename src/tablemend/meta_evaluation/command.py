@@ -14,6 +14,7 @@ from tablemend.datasets.labelled_texts import SETS, SetName
 from tablemend.errors import TablemendError
 from tablemend.meta_evaluation.metrics import METRICS, OF_MODELS
 from tablemend.runs import Run, folder_of
+from tablemend.verifier.llm import PerRequest
 from tablemend.verifier.verifiers import verifier_names
 
 INJECTION: Literal["injection"] = "injection"
@@ -35,8 +36,12 @@ class ValidateCommand(Section):
     """At most so many texts of each set, and tables of each source of the injection study, drawn by
     hash; null: all."""
     verifiers: tuple[str, ...] = ("program",)
-    """program, nli:MODEL, llm:MODEL (a model string such as hf:Qwen/Qwen3-8B), program+nli:MODEL
-    and so on; each is compared with people."""
+    """program, nli:MODEL, llm:MODEL (a model string such as hf:Qwen/Qwen3-8B), program-by:MODEL,
+    program+nli:MODEL and so on; each is compared with people."""
+    per_request: PerRequest = "sentence"
+    """What a request to a language model asks about."""
+    samples: int = Field(default=1, ge=1)
+    """Programs of program-by:MODEL that vote."""
     metrics: tuple[str, ...] = ("bleu", "parent", "overlap")
     """Metrics beside them: bleu, parent, overlap (PARENT's precision without references),
     bertscore:MODEL (an encoder, extra bertscore), true:MODEL (a model of inference); models by

@@ -40,6 +40,7 @@ def validate(command: ValidateCommand) -> tuple[dict[str, Any], Path]:
         print(f"left out: {line}", file=sys.stderr)
     run.begin("validate", command, parts=())
     around = surroundings()
+    manner = {"per_request": command.per_request, "samples": command.samples}
     results: dict[str, Any] = {
         "split": command.split,
         "n": command.n,
@@ -52,7 +53,7 @@ def validate(command: ValidateCommand) -> tuple[dict[str, Any], Path]:
         items = items if command.n is None else draw(items, command.n)
         scorers: dict[str, Any] = {}
         for verifier in command.verifiers:
-            scorers[verifier] = score_verifier(items, verifier, command.options)
+            scorers[verifier] = score_verifier(items, verifier, command.options, **manner)
         dev = [item for item in every if split_of(item.split_key) == "dev"]
         for metric in command.metrics:
             figures = score_metric(items, items if command.split == "dev" else dev, metric)

@@ -45,7 +45,7 @@ Place = tuple[int, int]
 _ABOUT = 0.03
 _NEAR = 0.1
 """How far "over" and "under" may be from the number: a tenth of it."""
-_COMPARE: dict[str, Callable[[Any, Any], bool]] = {
+COMPARE: dict[str, Callable[[Any, Any], bool]] = {
     "<": operator.lt,
     "<=": operator.le,
     ">": operator.gt,
@@ -114,7 +114,7 @@ def check(statement: Statement, table: TypedTable) -> Check:
     if result.undefined:
         return Check(None, result)
     if isinstance(stated, Amount):
-        return Check(isinstance(result.value, float) and _agrees(stated, result), result)
+        return Check(isinstance(result.value, float) and agrees(stated, result), result)
     if isinstance(stated, str) and result.key:
         return Check(result.key == key_of(stated), result)
     return Check(result.value == stated, result)
@@ -136,8 +136,12 @@ def _meets(condition: Condition, row: int, table: TypedTable) -> bool:
     cell, relation, value = table.cells[row][condition.column], condition.relation, condition.value
     if relation == "=":
         return cell.key == value
+    if relation == "!=":
+        return cell.kind != "blank" and cell.key != value
+    if relation == "has":
+        return re.search(rf"(?<!\w){re.escape(str(value))}(?!\w)", cell.text, re.I) is not None
     kind, own = ("date", cell.key) if isinstance(value, str) else ("number", cell.value)
-    return cell.kind == kind and _COMPARE[relation](own, value)
+    return cell.kind == kind and COMPARE[relation](own, value)
 
 
 def _ranked(rank: Rank, table: TypedTable) -> int:
@@ -202,7 +206,7 @@ def _run(program: Program, table: TypedTable) -> Result:
             return replace(like, value=after - before)
         case Compare():
             one, other, like = _two(program.left, program.right, table)
-            return Result(_COMPARE[program.relation](one, other), cells=like.cells)
+            return Result(COMPARE[program.relation](one, other), cells=like.cells)
         case Between():
             left = _number(program.left, table)
             value, stated = cast(float, left.value), _value(program.limits, table)
@@ -340,7 +344,7 @@ def _trend(program: Trend, table: TypedTable) -> Result:
     found.sort(key=lambda item: table.cells[item[0]][program.when].value)
     if len(found) < 2:
         raise _Undefined("no two periods")
-    relation = _COMPARE[program.relation]
+    relation = COMPARE[program.relation]
     values = [cell.value for _, cell in found]
     holds = all(relation(after, before) for before, after in pairwise(values))
     return Result(holds, cells=tuple(cell.place for _, cell in found))
@@ -366,7 +370,7 @@ def read_range(text: str) -> tuple[float | None, float | None]:
     return (values[0], None) if len(values) == 1 and text[:1] in ">\u2265" else (None, None)
 
 
-def _agrees(stated: Amount, result: Result) -> bool:
+def agrees(stated: Amount, result: Result) -> bool:
     """Whether a number is stated as it is, up to its rounding; a unit left out can be any."""
     value = cast(float, result.value)
     sizes = [value]

@@ -43,13 +43,13 @@ class Condition:
 
     Attributes:
         column: its place.
-        relation: how the cell stands to ``value``; a text is equal to it.
+        relation: how the cell stands to ``value``; a text is equal to it or not, or has its words.
         value: a number in what the cells' ``value`` counts in; or the key of a text or date
             (:func:`~tablemend.programs.table.key_of`).
     """
 
     column: int
-    relation: Relation | Literal["="]
+    relation: Relation | Literal["=", "!=", "has"]
     value: float | str
 
 

@@ -92,7 +92,7 @@ class Comparison(Recipe):
     """Rises when the recipe converges otherwise than before (CONTRIBUTING.md)."""
     task: str = "table_generation"
     """What is trained and compared: `table_generation` (TableHallu), `table_summary` (TabFaith),
-    `claim_verification`, `records` (JSON), `faith` (FAITH) or `torr` (ToRR)."""
+    `claim_verification`, `claim_programs`, `records` (JSON), `faith` (FAITH) or `torr` (ToRR)."""
     model: Model
     """The model that every system starts from."""
     data: Data

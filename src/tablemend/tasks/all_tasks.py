@@ -41,6 +41,7 @@ TASKS: dict[str, Callable[..., Task[Any]]] = {
     "table_summary": TaskClass("tablemend.tasks.tabfaith.task:TableSummary"),
     "claim_verification": TaskClass("tablemend.tasks.claim_verification:ClaimVerification"),
     "records": TaskClass("tablemend.tasks.structured_output:StructuredOutput"),
+    "claim_programs": TaskClass("tablemend.tasks.claim_verification:ClaimPrograms"),
     "faith": TaskClass("tablemend.tasks.faith.task:Faith"),
     "torr": TaskClass("tablemend.tasks.torr.task:Torr"),
     "logic": TaskClass("tablemend.tasks.logic.task:Logic"),

@@ -26,6 +26,7 @@ from tablemend.datasets.labelled_texts import file_of, read_set
 from tablemend.datasets.labelled_texts import split_of as half_of
 from tablemend.datasets.splits import SPLITS, Shares, Split, split_of
 from tablemend.errors import NoTarget, TablemendError
+from tablemend.evidence.source import Source as Evidence
 from tablemend.foreign import FromJson
 from tablemend.prompting.replies import Unreadable
 from tablemend.records import (
@@ -73,6 +74,8 @@ class LabelledClaim(FromJson):
         label: the verdict.
         domain: the data set that it comes from.
         reason: why it is wrong, in a line; may be empty.
+        parts, programs: what the verifier ``program-by:MODEL`` asks about it, and a test for each;
+            empty where no test is known.
     """
 
     claim: str
@@ -80,6 +83,8 @@ class LabelledClaim(FromJson):
     label: VerdictName
     domain: str
     reason: str = ""
+    parts: tuple[str, ...] = ()
+    programs: tuple[str, ...] = ()
 
     @property
     def id(self) -> str:
@@ -93,7 +98,9 @@ class LabelledClaim(FromJson):
 
     def to_json(self) -> dict[str, Any]:
         """A JSON-serialisable dict that :meth:`from_json` reads back."""
-        return asdict(self) | {"table": self.table.to_json()}
+        tests = {} if self.programs else dict.fromkeys(("parts", "programs"))
+        fields = asdict(self) | {"table": self.table.to_json()}
+        return {name: value for name, value in fields.items() if name not in tests}
 
 
 class ClaimVerification(Task[LabelledClaim]):
@@ -107,7 +114,9 @@ class ClaimVerification(Task[LabelledClaim]):
     views: ClassVar[Mapping[str, str]] = {VIEW: "tables"}
     length_unit = "cells of the table"
     makes = "python data_gen/claims.py"
-    slots = ("about", "evidence", "statement", "parts")
+    slots: tuple[str, ...] = ("about", "evidence", "statement", "parts")
+    asks: ClassVar[str] = "verify"
+    """The verifier's prompt."""
     begins = END_OF_THINKING
     prompts = ("base",)
     mendable = False
@@ -117,18 +126,18 @@ class ClaimVerification(Task[LabelledClaim]):
     def messages(
         self, sample: LabelledClaim, view: str, prompt: str
     ) -> Sequence[Mapping[str, str]]:
-        from tablemend.verifier.llm import PROMPTS, VERIFY, WHOLE, slots_of
+        from tablemend.verifier.llm import PROMPTS, WHOLE, slots_of
         from tablemend.verifier.verifiers import Premise, gather, whole_tables
 
         source = self.evidence(sample, view)
         tables = whole_tables(source)
         shown = Premise((), tables=tables) if tables else gather(sample.claim, source)
-        return PROMPTS.render(VERIFY, **slots_of(sample.claim, [WHOLE], shown, source))
+        return PROMPTS.render(self.asks, **slots_of(sample.claim, [WHOLE], shown, source))
 
     def template(self, prompt: str) -> Sequence[Mapping[str, str]]:
-        from tablemend.verifier.llm import PROMPTS, VERIFY
+        from tablemend.verifier.llm import PROMPTS
 
-        return PROMPTS.render(VERIFY, **{slot: f"{{{slot}}}" for slot in self.slots})
+        return PROMPTS.render(self.asks, **{slot: f"{{{slot}}}" for slot in self.slots})
 
     def target(self, sample: LabelledClaim, view: str, thinking: str) -> str:
         if sample.label == "unscored":
@@ -138,22 +147,26 @@ class ClaimVerification(Task[LabelledClaim]):
         return after_thinking(self.name, thinking, answer)
 
     def versions(self) -> dict[str, str]:
-        from tablemend.verifier.llm import PROMPTS, VERIFY
+        from tablemend.verifier.llm import PROMPTS
 
-        return {"prompt_hash": hash_text(PROMPTS.version(VERIFY))}
+        return {"prompt_hash": hash_text(PROMPTS.version(self.asks))}
 
     def show(self, sample: LabelledClaim, view: str) -> SampleView:
         return replace(super().show(sample, view), query=sample.claim, gold=sample.label)
 
     def scorer(self) -> AbstractContextManager[AnswerScorer[LabelledClaim]]:
-        return nullcontext(AnswerScorer(SCORER, judge))
+        return nullcontext(AnswerScorer(SCORER, self.judge))
+
+    def judge(self, sample: LabelledClaim, text: str) -> Judgement:
+        """Whether an answer comes to the label."""
+        return judge(sample, text)
 
     def reward(
         self, weights: Mapping[str, float], thinking: str, prompt: str
     ) -> AnswerReward[LabelledClaim]:
 
         def earn(sample: LabelledClaim, text: str) -> Score:
-            right = judge(sample, text).share("accuracy") or 0.0
+            right = self.judge(sample, text).share("accuracy") or 0.0
             return Score({"verdict": right}, right)
 
         return AnswerReward(SCORER, self, "empty" if thinking == "on" else thinking, earn)
@@ -177,9 +190,52 @@ def judge(sample: LabelledClaim, text: str) -> Judgement:
     return Judgement((finding,), shares, scorer=SCORER)
 
 
+class ClaimPrograms(ClaimVerification):
+    """A statement and a table in, tests out, in the language of table programs: they decide it."""
+
+    name = "claim_programs"
+    makes = "python data_gen/claims.py target=program"
+    slots = ("table", "statement", "parts")
+    asks = "write_program"
+
+    def messages(
+        self, sample: LabelledClaim, view: str, prompt: str
+    ) -> Sequence[Mapping[str, str]]:
+        from tablemend.verifier.llm import PROMPTS, WHOLE
+        from tablemend.verifier.program_by import slots_of
+
+        parts, source = sample.parts or (WHOLE,), self.evidence(sample, view)
+        return PROMPTS.render(self.asks, **slots_of(sample.claim, parts, source))
+
+    def target(self, sample: LabelledClaim, view: str, thinking: str) -> str:
+        if not sample.programs:
+            raise NoTarget("no program is known for its claim")
+        lines = (f"{number}: {program}" for number, program in enumerate(sample.programs, 1))
+        return after_thinking(self.name, thinking, "\n".join(lines))
+
+    def judge(self, sample: LabelledClaim, text: str) -> Judgement:
+        """Whether the tests of an answer decide for the label: one that fails makes it wrong."""
+        from tablemend.verifier.extraction import extract_claims
+        from tablemend.verifier.llm import WHOLE
+        from tablemend.verifier.program_by import Group, groups, trials
+
+        document, source = extract_claims(sample.claim), Evidence((sample.table,))
+        whole = [WHOLE] * (len(sample.parts) or 1)
+        asked = [Group(sample.claim, whole, [[0]] * len(whole))]
+        asked += [
+            one for one in groups(document, source, "sentence") if tuple(one.parts) == sample.parts
+        ]
+        found = trials(behind_thinking(text).strip(), asked[-1], document, source)
+        held = {trial.holds for trial in found}
+        if False not in held and None in held:
+            problem = next(trial.problem for trial in found if trial.problem)
+            return Judgement(unscored=f"no verdict: {problem}", scorer=SCORER)
+        return judge(sample, "contradicted" if False in held else "supported")
+
+
 PublicSet = Literal["tabfact", "logicnlg", "infotabs", "scitab"]
 ENGINE = "claims-1"
-LABELS = ("supported", "contradicted", "not_in_source")
+LABELS: tuple[str, ...] = ("supported", "contradicted", "not_in_source")
 SAID = "tabfaith"
 """Domain of claims that a program has said."""
 
@@ -193,6 +249,8 @@ class Claims(Section):
     """Folder of the public sets, with <data>/tabfact/open.jsonl and so on; null: none."""
     sets: tuple[PublicSet, ...] = get_args(PublicSet)
     """The public sets to read."""
+    target: Literal["verdict", "program"] = "verdict"
+    """What a model is to learn: the verdict, or the programs that decide (task claim_programs)."""
     most_characters: int = Field(default=4000, ge=50)
     """Claims whose table and words have more are left out, and counted."""
     shares: Shares = Shares()
@@ -221,9 +279,10 @@ def make_claims(settings: Claims) -> dict[str, Any]:
         files += (Path(settings.data) / file_of(name) for name in settings.sets)
     if missing := [path for path in files if not path.is_file()]:
         raise TablemendError(f"no file {missing[0]}: see tabfaith= and data=")
+    same = ["target"] if settings.target == "verdict" else []  # sets made before it was there
     noted = {
         "engine_version": ENGINE,
-        **settings.model_dump(mode="json", exclude={"out", "tabfaith", "data"}),
+        **settings.model_dump(mode="json", exclude={"out", "tabfaith", "data", *same}),
         "files": [hash_file(path) for path in files],
     }
 
@@ -258,16 +317,22 @@ def _claims(
 ) -> Iterator[tuple[Split, LabelledClaim]]:
     """Every claim with its split, which the content of its whole table decides."""
     if settings.tabfaith is not None:
+        said, labels = said_claims, LABELS
+        if settings.target == "program":
+            said, labels = said_programs, LABELS[:2]
         yield from _balance(
-            (split_of(example.source_hash, settings.shares), claim)
-            for split in SPLITS
-            for example in read_records(
-                Examples(source=settings.tabfaith, split=split),
-                TabFaithExample.from_json,
-                "python data_gen/tabfaith.py",
-            )
-            for claim in said_claims(example)
-            if fits(claim)
+            labels,
+            (
+                (split_of(example.source_hash, settings.shares), claim)
+                for split in SPLITS
+                for example in read_records(
+                    Examples(source=settings.tabfaith, split=split),
+                    TabFaithExample.from_json,
+                    "python data_gen/tabfaith.py",
+                )
+                for claim in said(example)
+                if fits(claim)
+            ),
         )
     if settings.data is not None:
         for name in settings.sets:
@@ -301,7 +366,52 @@ def said_claims(example: TabFaithExample) -> Iterator[LabelledClaim]:
             yield LabelledClaim(text, less, "not_in_source", SAID)
 
 
+def said_programs(example: TabFaithExample) -> Iterator[LabelledClaim]:
+    """The sentences of a summary with their tests: one of the whole, and one of each part.
+
+    A sentence whose test does not decide as the sentence was made is left out.
+    """
+    from tablemend.programs.table import TypedTable
+    from tablemend.programs.written import write
+    from tablemend.verifier.extraction import extract_claims
+    from tablemend.verifier.llm import WHOLE
+    from tablemend.verifier.program_by import groups
+
+    table, source = TypedTable.of(example.table), Evidence((example.table,))
+    for claim in said_claims(example):
+        start = example.summary.index(claim.claim)
+        facts = [fact for fact in example.facts if fact.sentence.start == start]
+        if claim.label == "not_in_source" or not facts:
+            continue
+        tests = [write(fact.statement, table.turned if fact.turned else table) for fact in facts]
+        whole = " and ".join(dict.fromkeys(tests))
+        document = extract_claims(claim.claim)
+        kinds: list[tuple[tuple[str, ...], tuple[str, ...]]] = [((WHOLE,), (whole,))]
+        asked = groups(document, source, "sentence")
+        foci = [document.claims[own[0]].focus for group in asked for own in group.claims]
+        found = [
+            min(about, default=(9, 0, ""))[2]
+            for focus in foci
+            for about in [
+                [
+                    (number != fact.focus, place, test)
+                    for place, (fact, test) in enumerate(zip(facts, tests, strict=True))
+                    for number, part in enumerate(fact.parts)
+                    if focus and part.start < focus.end + start and focus.start + start < part.end
+                ]
+            ]
+        ]
+        if len(asked) == 1 and all(found) and list(asked[0].parts) != [WHOLE]:
+            kinds.append((tuple(asked[0].parts), tuple(found)))
+        for parts, programs in kinds:
+            one = replace(claim, parts=parts, programs=programs)
+            lines = "\n".join(f"{n}: {program}" for n, program in enumerate(programs, 1))
+            if ClaimPrograms().judge(one, lines).share("accuracy") == 1.0:
+                yield one
+
+
 def _balance(
+    labels: Sequence[str],
     claims: Iterable[tuple[Split, LabelledClaim]],
 ) -> Iterator[tuple[Split, LabelledClaim]]:
     """As many of each label as there are of the rarest, in every split; drawn by hash."""
@@ -309,6 +419,6 @@ def _balance(
     for split, claim in claims:
         found[split][claim.label].append(claim)
     for split, by_label in found.items():
-        n = min(len(by_label[label]) for label in LABELS)
+        n = min(len(by_label[label]) for label in labels)
         for own in by_label.values():
             yield from ((split, claim) for claim in sorted(own, key=lambda claim: claim.id)[:n])

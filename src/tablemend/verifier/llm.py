@@ -170,7 +170,7 @@ _PRONOUN = re.compile(
 _BULLET = re.compile(r"\s*(?:[-*\u2022\u2013]+\s+|\(?\d{1,3}[.)]\s+)?")
 
 
-class _Asker:
+class Asker:
     """Any backend's model with one prompt.
 
     Args:
@@ -211,11 +211,11 @@ def usage_of(completions: Sequence[Completion]) -> Usage:
     return Usage(len(completions), prompts, answers, failed)
 
 
-class LLMVerifier(_Asker):
+class LLMVerifier(Asker):
     """Any backend's model, shown short tables or top cells, and top sentences, by the sentence.
 
     Args:
-        backend, thinking, max_new_tokens: see :class:`_Asker`.
+        backend, thinking, max_new_tokens: see :class:`Asker`.
         per_request: how many claims a request asks about.
     """
 
@@ -248,14 +248,14 @@ class LLMVerifier(_Asker):
                 gather(claim.statement, source)._replace(tables=tables) for claim in document.claims
             ]
             own = []
-            for group in _groups(document, self._per_request):
+            for group in groups_of(document, self._per_request):
                 shared = share([found[place] for place in group])
                 for place in group:  # no verdict on what was not shown
                     own_evidence = found[place].evidence
                     if own_evidence and not tables and not {*own_evidence} & {*shared.evidence}:
                         found[place] = Premise((), left_out=len(own_evidence))
                 if group := [place for place in group if found[place].evidence or tables]:
-                    statement, parts = _statement(document, group, self._per_request)
+                    statement, parts = statement_of(document, group, self._per_request)
                     slots = slots_of(statement, parts, shared, source, document.query)
                     schema = _schema(len(group))
                     own.append((self._request(f"{number}.{group[0]}", schema, **slots), group))
@@ -280,7 +280,7 @@ class LLMVerifier(_Asker):
         return results
 
 
-def _groups(document: Document, per_request: PerRequest) -> list[list[int]]:
+def groups_of(document: Document, per_request: PerRequest) -> list[list[int]]:
     """The claims of each request, by their places: of a sentence, a paragraph, a table's row."""
     found: dict[object, list[int]] = {}
     for place, claim in enumerate(document.claims):
@@ -299,7 +299,7 @@ def _groups(document: Document, per_request: PerRequest) -> list[list[int]]:
     ]
 
 
-def _statement(
+def statement_of(
     document: Document, group: Sequence[int], per_request: PerRequest
 ) -> tuple[str, list[str]]:
     """The statement of a request, and the parts of it that are asked about.
@@ -464,7 +464,7 @@ def _verdict(word: str) -> VerdictName:
     return next(name for name in NAMES if name == said)
 
 
-class ModelExtractor(_Asker):
+class ModelExtractor(Asker):
     """Any backend's model as extractor: one request a text, every claim set back into the text."""
 
     prompt = EXTRACT

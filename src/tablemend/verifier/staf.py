@@ -43,18 +43,20 @@ def open_verifier(
     max_new_tokens: int | None = None,
     labels: Sequence[str] = (),
     per_request: PerRequest = "sentence",
+    samples: int = 1,
 ) -> Verifier:
     """The verifier that a string names; close it when done.
 
     Args:
-        name: ``program``; ``nli:MODEL``, a sequence-pair classifier; ``llm:`` and a model string
-            (:meth:`ModelName.parse`); ``program+`` and one of these.
+        name: ``program``; ``nli:MODEL``, a sequence-pair classifier; ``llm:`` or ``program-by:``
+            and a model string (:meth:`ModelName.parse`); ``program+`` and one of these.
         options: how a model is asked; its ``revision`` is the classifier's too.
         thinking: whether a language model is to think first; ``None`` asks for nothing.
         max_new_tokens: its longest answer, thinking included; ``None``: 1024.
         labels: of a classifier whose checkpoint names its outputs ``LABEL_0``.
         per_request: what one request to a language model asks about: a claim, or all claims of a
             sentence or paragraph.
+        samples: how many programs ``program-by:`` asks for, which vote.
 
     Raises:
         TablemendError: an unknown name, or a model that cannot be opened.
@@ -70,7 +72,13 @@ def open_verifier(
             verifiers.append(NLIVerifier(model or DEFAULT, revision, labels))
         else:
             backend = open_backend(model, options or BackendOptions())
-            verifiers.append(LLMVerifier(backend, thinking, max_new_tokens, per_request))
+            manner = backend, thinking, max_new_tokens, per_request
+            if kind == "llm":
+                verifiers.append(LLMVerifier(*manner))
+            else:
+                from tablemend.verifier.program_by import ProgramByVerifier  # seldom needed
+
+                verifiers.append(ProgramByVerifier(*manner, samples))
     if len(verifiers) == 1:
         return verifiers[0]
     first, second = verifiers

@@ -148,9 +148,11 @@ def unscored(claim: Claim, shown: Premise, reason: str, verifier: str) -> Verdic
 # ---- verifiers
 
 PROGRAM = "program"
+MODELS = ("nli", "llm", "program-by")
 VERIFIERS = (
-    "program, nli, nli:MODEL, llm:MODEL (a model string such as hf:Qwen/Qwen3-8B), or two joined as"
-    " program+nli:MODEL or program+llm:MODEL"
+    "program, nli, nli:MODEL, llm:MODEL or program-by:MODEL (a model string such as "
+    "hf:Qwen/Qwen3-8B), or two joined as program+nli:MODEL, program+llm:MODEL, "
+    "program+program-by:MODEL"
 )
 """What a verifier may be called, for messages."""
 EXTRACTORS = "program, or llm:MODEL (a model string such as hf:Qwen/Qwen3-8B)"
@@ -295,7 +297,7 @@ class CombinedVerifier:
 
 
 def verifier_names(name: str) -> list[tuple[str, str]]:
-    """Kind (``program``, ``nli``, ``llm``) and model of the verifier, or of two that are joined.
+    """Kind (a key of :data:`MODELS`, or ``program``) and model of the verifier, or of two joined.
 
     Raises:
         TablemendError: an unknown name, a model string without an engine, or two verifiers that
@@ -303,8 +305,8 @@ def verifier_names(name: str) -> list[tuple[str, str]]:
     """
     first, plus, second = name.partition("+")
     if plus and first.strip() == PROGRAM:
-        return [(PROGRAM, ""), _read_name(second, ("nli", "llm"), "verifier", VERIFIERS)]
-    return [_read_name(name, (PROGRAM, "nli", "llm"), "verifier", VERIFIERS)]
+        return [(PROGRAM, ""), _read_name(second, MODELS, "verifier", VERIFIERS)]
+    return [_read_name(name, (PROGRAM, *MODELS), "verifier", VERIFIERS)]
 
 
 def extractor_name(name: str) -> tuple[str, str]:
@@ -314,9 +316,10 @@ def extractor_name(name: str) -> tuple[str, str]:
 
 def _read_name(name: str, kinds: tuple[str, ...], what: str, known: str) -> tuple[str, str]:
     kind, _, model = name.strip().partition(":")
-    if kind not in kinds or (kind == PROGRAM and model) or (kind == "llm" and not model):
+    asks = kind in ("llm", "program-by")
+    if kind not in kinds or (kind == PROGRAM and model) or (asks and not model):
         close = "" if kind in kinds else nearest(kind, kinds)
         raise TablemendError(f"no {what} {name!r}{close}; there are {known}")
-    if kind == "llm":
+    if asks:
         ModelName.parse(model)
     return kind, model

@@ -46,6 +46,20 @@ def verify(slots: Mapping[str, str], mistake: str | None, rng: Random) -> str:
     return json.dumps(found)
 
 
+def write_tests(slots: Mapping[str, str], mistake: str | None, rng: Random) -> str:
+    """A look-up for each part: its words, in a row that the statement names; else all rows."""
+    _, *lines = slots["table"].splitlines()
+    header, *rows = (line.strip("| ").split(" | ") for line in lines if line.startswith("|"))
+    named = [row for row in rows if row[0] in slots["statement"]] or rows
+    lines = []
+    for number, quoted, _ in _PART.findall(slots["parts"]):
+        places = [(row[0], header[n]) for row in named for n, c in enumerate(row) if c == quoted]
+        name, column = (places or [(named[0][0], header[-1])])[0]
+        test = f'value("{column}", row["{header[0]}"] == "{name}") == "{quoted}"'
+        lines.append(f"{number}: {test if quoted else f'count() == {len(rows)}'}")
+    return "\n".join(lines)
+
+
 def read_evidence(shown: str) -> Source:
     """A whole table; else its cells, with a column for the row headers; and sentences."""
     if shown.startswith("|"):

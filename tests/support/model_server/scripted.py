@@ -94,6 +94,7 @@ STAGES: dict[str, Stage] = {
     "word": Stage(passages.word, ("wrong-cell",)),
     "extract": Stage(claims.extract),
     "verify": Stage(claims.verify),
+    "write_program": Stage(claims.write_tests),
     "rewrite_value": REWRITE,
     "rewrite_comparison": REWRITE,
     "rewrite_time": REWRITE,

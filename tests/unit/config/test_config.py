@@ -105,8 +105,9 @@ def count_most(text: str) -> int:
 
 
 CPU = ("tiny", "verifier-tiny", "verifier-smollm2", "smollm2", "gemma-3-270m", "qwen2.5-coder")
+CPU += ("parser-qwen2.5-coder",)
 """Recipes for two CPU cores, and of models that the package index has."""
-OTHER = ("tabfaith", "verifier")
+OTHER = ("tabfaith", "verifier", "parser")
 TABLES = [name for name in EXPERIMENTS if not name.startswith((*CPU, *OTHER))]
 """Experiments on TableHallu's data."""
 

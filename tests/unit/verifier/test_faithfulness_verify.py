@@ -197,6 +197,9 @@ def test_a_line_that_a_defect_of_ours_ends_does_not_end_the_batch(
         ([*FILES, "--verifier", "program+gpt"], "joined as program+nli:MODEL"),
         ([*FILES, "--verifier", "llm:"], "no verifier 'llm:'"),
         ([*FILES, "--verifier", "llm:gpt"], "'gpt' names no engine"),
+        ([*FILES, "--verifier", "llm:hf:a/b", "--samples", "3"], "leave --samples out"),
+        ([*FILES, "--verifier", "program-by:"], "no verifier 'program-by:'"),
+        ([*FILES, "--verifier", "programby:hf:a/b"], "did you mean program-by?"),
         ([*FILES, "--extractor", "nli:x"], "no extractor 'nli:x'"),
     ],
 )
