@@ -113,10 +113,10 @@ def kilobytes_of_the_log() -> int:
 
 
 LIMITS = {  # of today, and what issue "One of each" wants
-    lines_of_source: (74_100, 55_000),
-    files_of_source: (230, 230),
-    lines_of_rules: (7_500, 7_500),
-    lines_of_tests: (41_950, 28_000),
+    lines_of_source: (78_250, 55_000),
+    files_of_source: (244, 230),
+    lines_of_rules: (7_505, 7_500),
+    lines_of_tests: (43_950, 28_000),
     short_helpers_used_once: (5.2, 3),
     classes_named_by_a_participle: (10, 10),
     folders_in_a_circle: (0, 0),
