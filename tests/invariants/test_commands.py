@@ -42,7 +42,7 @@ HEADS = [
 ]
 PARSED = (
     *("cd", "docker", "git", "inspect", "lm-eval", "pip", "pre-commit", "source"),
-    *("transformers", "vllm"),
+    *("transformers", "uv", "vllm"),
 )
 """Programs whose commands are parsed and not run."""
 STARTS = re.compile(

@@ -156,11 +156,11 @@ def test_what_a_training_and_a_comparison_run_is_short(tmp_path: Path) -> None:
         print(script, found)
         assert found["files"] <= most_files and found["lines"] <= most_lines
 
-    check(60, 6_100, "train/sft.py", "train.epochs=null", "train.max_steps=2", "run=tiny")
+    check(60, 6_150, "train/sft.py", "train.epochs=null", "train.max_steps=2", "run=tiny")
     systems = "careful follow cot quote constrained sft sft+repair".split()
     without = [f"evaluation.systems.{name}=null" for name in systems]
     check(110, 14_250, "eval/compare.py", "run=mended", *without)
-    check(103, 11_250, "eval/compare.py", "run=alone", "evaluation.systems.repair=null", *without)
+    check(103, 11_300, "eval/compare.py", "run=alone", "evaluation.systems.repair=null", *without)
 
 
 def test_a_script_loads_few_files(tmp_path: Path) -> None:

@@ -76,7 +76,7 @@ def test_a_wheel_runs_in_an_empty_folder(unpacked: Path, tmp_path: Path) -> None
     expected = {
         "verify summary.txt table.csv": "STAF 0.00, 1 of 1 claims checked",
         "train sft recipe=tiny --check": base,
-        "compare recipe=tiny --check": base,
+        "compare recipe=tiny --check -v": base,
         "data tablehallu recipe=wikipedia-data n=8": "of 8 of 8 contexts",
         "run recipe=own source=. --check": base,
         "fetch --help": "smollm2-135m-instruct",

@@ -14,7 +14,6 @@ from tablemend.config.section import BackendOptions
 from tablemend.datasets.splits import POOL, HubOptions, Shares, split_of
 from tablemend.records import Condition, Example
 from tablemend.shipped import here_or_shipped
-from tablemend.workers import Engine
 
 Difficulty = Literal["paper", "easy", "medium", "hard"]
 TYPES = {
@@ -150,7 +149,7 @@ class Synthesis(ContextSettings):
     """Split of the source tables."""
     workers: int = Field(default=1, ge=1, le=256)
     """Processes; the data are the same for any number."""
-    runs_on: Engine = "local"
+    runs_on: Literal["local", "ray"] = "local"
     """``ray``: the nodes of a Ray cluster in place of processes; the data are the same."""
 
     def queries_of(self, source_hash: str) -> int:
