@@ -76,7 +76,7 @@ def _load(function: str | Callable[..., Any]) -> Callable[..., Any]:
 Mitigation = PostEdit | Constraint
 MITIGATIONS: dict[str, Mitigation] = {
     **load_plugins("tablemend.mitigations"),
-    "repair": PostEdit("mend:repair", "repair/4", "repair-table/10"),
+    "repair": PostEdit("mend:repair", "repair/4", "repair-table/11"),
     "cave": PostEdit("cave:cave", "cave/2", "cave-table/3", asks_model=True),
     "header": Constraint("constrained:header", 1, "constrained:keeps_query"),
     "spans": Constraint("constrained:spans", 1, "constrained:keeps_query"),

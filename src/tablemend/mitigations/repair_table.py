@@ -32,7 +32,7 @@ from tablemend.verifier.answer_table.verify import (
 )
 from tablemend.verifier.extraction import answer_claims
 
-TABLE_VERSION, COLUMNS_VERSION = "repair-table/10", "repair-columns/2"
+TABLE_VERSION, COLUMNS_VERSION = "repair-table/11", "repair-columns/2"
 BLANK = "-"
 _WHOLE = -1  # in place of a column: the row
 _DIGITS = re.compile(r"-?\d[\d,.]*\d|-?\d")

@@ -6,6 +6,7 @@ import random
 
 import pytest
 
+from tablemend.config import Source
 from tablemend.detector.algorithm import detect_errors
 from tablemend.detector.query import SortRule
 from tablemend.mitigations.repair_table import repair_answer, repair_table
@@ -16,6 +17,7 @@ from tablemend.tasks.tablehallu import small_world
 from tablemend.tasks.tablehallu.engine import examples as make_examples
 from tablemend.tasks.tablehallu.prompts import OutputFormat, answer
 from tablemend.tasks.tablehallu.settings import Synthesis
+from tablemend.tasks.tablehallu.task import read_examples
 from tests.support import llm_kernels
 from tests.support.injected import EDITS, with_cell
 
@@ -244,6 +246,23 @@ def test_a_single_row_is_mended_by_what_the_query_and_its_own_words_tell(name: s
     before, after = hallucinated(name, list(small_world.examples(seed=6, n=40, size=size)))
     most = {"cell emptied": 1.0, "cell distorted": 0.25}.get(name, 0.1)
     assert before >= 8 and after <= most * before
+
+
+@pytest.mark.parametrize("year", ["in 2004", "since 1998", "by the spring of 2010", "2001-built"])
+def test_a_year_fills_no_column_of_counts(year: str) -> None:
+    text = f"""Alba took 4 boats. Sella took 3 boats. Orla took 6 boats.
+Jamaica took the large type, {year} like others. Torp took 2 boats."""
+    rows = [("Alba", "4"), ("Sella", "3"), ("Orla", "6"), ("Jamaica", None), ("Torp", "2")]
+    table = Table.of(("Nation", "Boats"), rows)
+    after, done = repair_table(table, text)
+    assert after is table and not done.edits
+
+
+def test_gold_tables_of_natural_texts_are_left_alone() -> None:
+    found = read_examples(Source(source="data_gen/natural", split="validation"))
+    assert len(found) == 80
+    for one in found:
+        assert not repair_table(one.gold_table, one.adversarial_context, one.query)[1].edits
 
 
 def test_gold_tables_are_left_alone(examples: list[Example]) -> None:

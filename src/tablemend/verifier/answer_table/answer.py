@@ -387,7 +387,13 @@ class AnswerReader:
         found, others = self._left(row, column), [one for one in self.rows if one != row]
         unplaced = sum(bool(self._left(one, column)) for one in others)
         plain = seeking == [column] and len(others) >= _FEWEST and 5 * unplaced <= len(others)
-        return found[0] if plain and len(found) == 1 else None
+        if not plain or len(found) != 1:
+            return None
+        if self.kinds[column] == "number" and year_of(read_value(self.context[slice(*found[0])])):
+            cells = (read_value(self.table.rows[one][column]) for one in others)
+            if not any(map(year_of, cells)):
+                return None  # "in 2004" is no quantity where no other cell is of that size
+        return found[0]
 
     def _left_over(self, row: int, column: int) -> list[Span]:
         """What of a row's sentences could stand in a column, and is said of none."""

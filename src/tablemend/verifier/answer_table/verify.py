@@ -103,7 +103,7 @@ def is_short_for(name: str, text: str) -> bool:
 
 # ---- verdicts
 
-VERSION = "context/10"
+VERSION = "context/11"
 """The verifier's name and version, which every verdict carries."""
 
 _FLAGS = frozenset({"yes", "no", "true", "false"})
