@@ -30,7 +30,7 @@ SEARCHED = "README.md requirements-vllm.txt src docs recipes accelerate_configs 
 UNREACHABLE = re.compile("error sending request|timed out")
 
 
-def _environment() -> dict[str, str]:
+def uv_environment() -> dict[str, str]:
     """Of uv, which reads its own settings alone: pip's index, where it has none."""
     listed = subprocess.run(
         [sys.executable, "-m", "pip", "config", "list"], capture_output=True, text=True
@@ -56,7 +56,7 @@ def resolve(
     done = subprocess.run(
         [uv.find_uv_bin(), "pip", "compile", "pyproject.toml", *options],
         cwd=root,
-        env=_environment(),
+        env=uv_environment(),
         capture_output=True,
         text=True,
     )

@@ -299,34 +299,32 @@ def compare_audits(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[dict[
     scored = [one for one in shared if one[1] is not None and one[2] is not None]
     kinds = dict.fromkeys([*old["by"]["type"], *new["by"]["type"]])
     nothing = {"count": 0, "effect": 1.0}
-    sides = {
-        "flawed answers": (old["flawed"], new["flawed"]),
-        "unscored answers": (old["unscored_rate"], new["unscored_rate"]),
-        **{
-            (new["by"]["type"].get(kind) or old["by"]["type"][kind])["label"]: tuple(
-                one["by"]["type"].get(kind, nothing | {"n": one["flawed"]["n"]})
-                for one in (old, new)
-            )
-            for kind in kinds
-        },
-        **{
-            f"flawed answers of {model}": (own, new["by"]["model"][model])
-            for model, own in old["by"]["model"].items()
-            if model in new["by"]["model"] and len(new["by"]["model"]) > 1
-        },
-    }
-    events = dict(zip(list(sides)[2:], kinds, strict=False))
+    flawed, unscored = [
+        [(shows(before), shows(after)) for _, before, after in own]
+        for own, shows in ((scored, bool), (shared, lambda types: types is None))
+    ]
+    compared: list[tuple[str, Any, Any, Any]] = [  # name, rates, outcomes of pairs
+        ("flawed answers", old["flawed"], new["flawed"], flawed),
+        ("unscored answers", old["unscored_rate"], new["unscored_rate"], unscored),
+    ]
+    for kind in kinds:
+        sides = [one["by"]["type"].get(kind) for one in (new, old)]
+        label = next(own["label"] for own in sides if own)
+        b, a = (
+            own or nothing | {"n": one["flawed"]["n"]}
+            for own, one in zip(sides, (new, old), strict=True)
+        )
+        shown = [(kind in before, kind in after) for _, before, after in scored]
+        compared.append((label, a, b, shown))
+    models = new["by"]["model"] if len(new["by"]["model"]) > 1 else {}
+    for model, own in old["by"]["model"].items():
+        if model in models:
+            compared.append((f"flawed answers of {model}", own, models[model], None))
     found = []
-    for name, (a, b) in sides.items():
+    for name, a, b, outcomes in compared:
         test: dict[str, Any] = {"of": name, "test": "two proportions"}
-        if paired and not name.startswith("flawed answers of"):
-            kind, of = events.get(name), shared if name == "unscored answers" else scored
-            if name == "unscored answers":
-                outcomes = [(before is None, after is None) for _, before, after in of]
-            elif kind is None:
-                outcomes = [(bool(before), bool(after)) for _, before, after in of]
-            else:
-                outcomes = [(kind in before, kind in after) for _, before, after in of]
+        if paired and outcomes is not None:
+            of = shared if outcomes is unscored else scored
             own = compare_events(outcomes, [table for table, _, _ in of])
             test |= {"test": "paired", "n": own["n"], "only_before": own["a_only"]}
             test |= {"only_now": own["b_only"]}

@@ -98,9 +98,8 @@ def read_programs(answer: str, count: int) -> dict[int, str]:
     for match in filter(None, map(_LINE.fullmatch, lines)):
         if 1 <= int(match[1]) <= count:
             found.setdefault(int(match[1]), match[2])
-    if not found and count == 1:
-        found = {1: line for line in lines[::-1] if "(" in line}  # noqa: B035 (the first of them)
-    return found
+    calls = [line for line in lines if "(" in line]
+    return {1: calls[0]} if not found and count == 1 and calls else found
 
 
 # ---- what comes out
